@@ -1,0 +1,142 @@
+"""The one door to the native core: typed, documented calls on arrays that were checked before.
+
+Python allocates, the core computes. Nothing else in the package imports ``_native``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from .errors import InvalidInputError
+
+U8 = NDArray[np.uint8]
+I64 = NDArray[np.int64]
+F32 = NDArray[np.float32]
+
+BLOCK = 256
+"""Codes in one block of bit slices."""
+
+SLICE = BLOCK // 8
+"""Bytes of one bit slice of a block."""
+
+
+@dataclass(frozen=True)
+class CpuInfo:
+    """What the native core runs on: see :func:`cpu_info`."""
+
+    isa: str
+    available: tuple[str, ...]
+    n_threads: int
+
+
+def cpu_info() -> CpuInfo:
+    """The instruction set in use, those that this machine has, and the default number of threads.
+
+    The environment variable ``RANKHASH_ISA`` (``scalar`` or ``avx2``) overrides the choice.
+
+    >>> cpu_info().isa in cpu_info().available
+    True
+    """
+    return CpuInfo(_native.isa(), tuple(_native.available_isas()), default_threads())
+
+
+def use_isa(name: str) -> None:
+    """Run all kernels on the instruction set ``name`` from now on."""
+    available = _native.available_isas()
+    if name not in available:
+        raise InvalidInputError(
+            f"RANKHASH_ISA={name!r} is not an instruction set of this machine; choose one of {', '.join(available)}"
+        )
+    _native.use_isa(name)
+
+
+def default_threads() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """``n_threads`` as a positive number; None means every core that this process may use."""
+    if n_threads is None:
+        return default_threads()
+    if not isinstance(n_threads, (int, np.integer)) or isinstance(n_threads, bool) or n_threads < 1:
+        raise InvalidInputError(f"n_threads must be a positive integer or None, got {n_threads!r}")
+    return int(n_threads)
+
+
+def first_nonfinite_row(vectors: F32) -> int:
+    """The first row that holds NaN or infinity, or -1."""
+    return _native.first_nonfinite_row(vectors)
+
+
+def encode(
+    vectors: F32, projections: F32, bias: F32 | None, center: F32 | None, arity: int, n_threads: int
+) -> U8:
+    """Packed codes ``(n, n_bytes)`` of argmax over each symbol's ``arity`` rows of ``(x - center)·w + bias``.
+
+    ``vectors`` is (n, d) float32, C-contiguous and finite; ``projections`` is (n_symbols * arity, d) float32, the rows of
+    one symbol together; ``bias`` is (n_symbols * arity,); ``center`` is (d,). The first of equal maxima wins. Each
+    projection is summed in the order of the dimensions with fused multiply-adds, so that codes do not depend on the
+    instruction set, on the number of threads or on which rows come together.
+    """
+    n_symbols = len(projections) // arity
+    codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
+    _native.encode(vectors, projections, bias, center, arity, n_threads, codes)
+    return codes
+
+
+def packed_bytes(n_symbols: int, arity: int) -> int:
+    """Bytes of one packed code."""
+    return (n_symbols * (arity - 1).bit_length() + 7) // 8
+
+
+def pack(symbols: U8, arity: int) -> U8:
+    """Packed codes of symbols that are all below ``arity``."""
+    codes = np.empty((len(symbols), packed_bytes(symbols.shape[1], arity)), np.uint8)
+    _native.pack(symbols, arity, codes)
+    return codes
+
+
+def unpack(codes: U8, n_symbols: int, arity: int) -> U8:
+    """The symbols ``(n, n_symbols)`` of packed codes."""
+    symbols = np.empty((len(codes), n_symbols), np.uint8)
+    _native.unpack(codes, arity, symbols)
+    return symbols
+
+
+def first_invalid_code(codes: U8, n_symbols: int, arity: int) -> int:
+    """The first row with a symbol of ``arity`` or above, or with padding bits that are not 0; or -1."""
+    return _native.first_invalid_code(codes, n_symbols, arity)
+
+
+def allocate_blocks(n_codes: int, n_bits: int) -> U8:
+    """Zeroed, cache-aligned room ``(n_blocks, n_bits, SLICE)`` for the bit slices of ``n_codes`` codes."""
+    shape = (-(-n_codes // BLOCK), n_bits, SLICE)
+    n_bytes = shape[0] * shape[1] * shape[2]
+    raw = np.zeros(n_bytes + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + n_bytes].reshape(shape)
+
+
+def write_slices(blocks: U8, start: int, codes: U8) -> None:
+    """Write packed codes at the positions ``start``, ``start + 1``, … of ``blocks``."""
+    _native.write_slices(blocks, start, codes)
+
+
+def write_slices_at(blocks: U8, positions: I64, codes: U8) -> None:
+    """Write packed codes at the given positions of ``blocks``."""
+    _native.write_slices_at(blocks, positions, codes)
+
+
+def read_slices(blocks: U8, positions: I64, n_bytes: int) -> U8:
+    """The packed codes at the given positions of ``blocks``."""
+    codes = np.empty((len(positions), n_bytes), np.uint8)
+    _native.read_slices(blocks, positions, codes)
+    return codes

@@ -1,0 +1,137 @@
+"""What a code is: :class:`CodeLayout`, packing, and binary embeddings that keep the distance.
+
+::
+
+    symbols (n, n_symbols) uint8  ⇄  codes (n, n_bytes) uint8
+    symbol s takes bits s·b … s·b+b-1 of the row, b = ceil(log2 arity), least significant bit first;
+    bits after the last symbol are 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _kernels
+from .errors import InvalidInputError, LayoutMismatchError
+
+MAX_SYMBOLS = 4096
+MAX_ARITY = 16
+
+
+@dataclass(frozen=True)
+class CodeLayout:
+    """The shape of a code: how many symbols, and how many values each of them takes.
+
+    Parameters
+    ----------
+    n_symbols
+        Symbols in a code, 1 to 4096.
+    arity
+        Values that a symbol takes, 2 to 16.
+    fingerprint
+        Names the hasher that makes the codes; empty if unknown.
+
+    Examples
+    --------
+    >>> layout = CodeLayout(n_symbols=16, arity=4)
+    >>> layout.bits, layout.n_bytes
+    (32, 4)
+    >>> symbols = np.arange(16, dtype=np.uint8)[None, :] % 4
+    >>> bool((layout.unpack(layout.pack(symbols)) == symbols).all())
+    True
+    """
+
+    n_symbols: int
+    arity: int
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("n_symbols", 1, MAX_SYMBOLS), ("arity", 2, MAX_ARITY)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+                raise InvalidInputError(f"{name} must be an integer from {low} to {high}, got {value!r}")
+            object.__setattr__(self, name, int(value))
+        if not isinstance(self.fingerprint, str):
+            raise InvalidInputError(f"fingerprint must be a string, got {self.fingerprint!r}")
+
+    @property
+    def bits_per_symbol(self) -> int:
+        """Bits that one symbol takes: ceil(log2 arity)."""
+        return (self.arity - 1).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Bits of one code: what it costs in storage."""
+        return self.n_symbols * self.bits_per_symbol
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of one packed code."""
+        return _kernels.packed_bytes(self.n_symbols, self.arity)
+
+    def pack(self, symbols: Any) -> NDArray[np.uint8]:
+        """Codes ``(n, n_bytes)`` of the symbols ``(n, n_symbols)``."""
+        symbols = np.asarray(symbols)
+        self._check_shape(symbols, self.n_symbols, "symbols")
+        if symbols.size and (symbols.min() < 0 or symbols.max() >= self.arity):
+            raise LayoutMismatchError(
+                f"symbols must lie between 0 and {self.arity - 1}, got {symbols.min()} to {symbols.max()}"
+            )
+        return _kernels.pack(np.ascontiguousarray(symbols, dtype=np.uint8), self.arity)
+
+    def unpack(self, codes: Any) -> NDArray[np.uint8]:
+        """Symbols ``(n, n_symbols)`` of the codes ``(n, n_bytes)``."""
+        return _kernels.unpack(self.check(codes), self.n_symbols, self.arity)
+
+    def check(self, codes: Any) -> NDArray[np.uint8]:
+        """``codes`` as a contiguous array, after making sure that they have this layout."""
+        codes = np.asarray(codes)
+        self._check_shape(codes, self.n_bytes, "codes")
+        if codes.dtype != np.uint8:
+            raise LayoutMismatchError(f"codes must be uint8, got {codes.dtype}; pack symbols with layout.pack first")
+        codes = np.ascontiguousarray(codes)
+        bad = _kernels.first_invalid_code(codes, self.n_symbols, self.arity)
+        if bad >= 0:
+            raise LayoutMismatchError(
+                f"row {bad} is not a code of {self.n_symbols} symbols of arity {self.arity}; "
+                "encode with the hasher that this layout belongs to"
+            )
+        return codes
+
+    def _check_shape(self, array: NDArray[Any], width: int, what: str) -> None:
+        if array.ndim != 2 or array.shape[1] != width:
+            raise LayoutMismatchError(
+                f"{what} of {self.n_symbols} symbols of arity {self.arity} must have the shape (n, {width}), "
+                f"got {array.shape}"
+            )
+        if array.dtype.kind not in "ui":
+            raise LayoutMismatchError(f"{what} must be integers, got {array.dtype}")
+
+    def one_hot(self, symbols: Any) -> tuple[NDArray[np.uint8], int]:
+        """Bits ``(n, n_symbols · arity / 8)`` whose Hamming distance is ``scale`` times ours, and ``scale`` (2).
+
+        The bits are packed least significant first and padded with zeros to whole bytes.
+        """
+        return self._embed(symbols, np.eye(self.arity, dtype=np.uint8)), 2
+
+    def simplex(self, symbols: Any) -> tuple[NDArray[np.uint8], int]:
+        """The shortest such bits for an arity that is a power of two: arity - 1 a symbol; the scale is arity / 2.
+
+        Any two rows of a Hadamard matrix differ in half of their places, and its first column is constant.
+        """
+        if self.arity & (self.arity - 1):
+            raise InvalidInputError(
+                f"the simplex embedding needs an arity that is a power of two, not {self.arity}; use one_hot"
+            )
+        values = np.arange(self.arity, dtype=np.uint8)
+        rows = np.bitwise_and.outer(values, values[1:])
+        parity = np.unpackbits(rows[..., None], axis=-1).sum(axis=-1, dtype=np.uint8) & np.uint8(1)
+        return self._embed(symbols, parity), self.arity // 2
+
+    def _embed(self, symbols: Any, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        symbols = self.unpack(self.pack(symbols))
+        return np.packbits(rows[symbols].reshape(len(symbols), -1), axis=1, bitorder="little")

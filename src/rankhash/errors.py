@@ -1,0 +1,30 @@
+"""Every error that rankhash raises on purpose, in one tree.
+
+::
+
+    RankhashError
+    ├── InvalidInputError (ValueError)   vectors, codes, parameters that cannot be used
+    │   └── LayoutMismatchError          codes or tables that belong to another layout
+    ├── IdError (ValueError)             ids that are negative, repeated, taken or unknown
+    └── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
+"""
+
+
+class RankhashError(Exception):
+    """The base of all errors of this package."""
+
+
+class InvalidInputError(RankhashError, ValueError):
+    """Vectors, codes or parameters that cannot be used; the message says what was expected."""
+
+
+class LayoutMismatchError(InvalidInputError):
+    """Codes, tables or weights whose shape belongs to another layout."""
+
+
+class IdError(RankhashError, ValueError):
+    """Ids that are negative, repeated, already taken or unknown."""
+
+
+class FileFormatError(RankhashError, ValueError):
+    """A file that is damaged, foreign, or written in a format that this version does not know."""
