@@ -77,18 +77,35 @@ def first_nonfinite_row(vectors: F32) -> int:
 
 
 def encode(
-    vectors: F32, projections: F32, bias: F32 | None, center: F32 | None, arity: int, n_threads: int
+    vectors: F32,
+    projections: F32,
+    bias: F32 | None,
+    center: F32 | None,
+    n_symbols: int,
+    arity: int,
+    n_threads: int,
 ) -> U8:
-    """Packed codes ``(n, n_bytes)`` of argmax over each symbol's ``arity`` rows of ``(x - center)·w + bias``.
+    """Packed codes ``(n, n_bytes)`` of the winners among ``(x - center)·w + bias``.
 
-    ``vectors`` is (n, d) float32, C-contiguous and finite; ``projections`` is (n_symbols * arity, d) float32, the rows of
-    one symbol together; ``bias`` is (n_symbols * arity,); ``center`` is (d,). The first of equal maxima wins. Each
-    projection is summed in the order of the dimensions with fused multiply-adds, so that codes do not depend on the
-    instruction set, on the number of threads or on which rows come together.
+    ``vectors`` is (n, d) float32, C-contiguous and finite; ``projections`` is (rows, d), ``bias`` (rows,), ``center`` (d,).
+    With n_symbols · arity rows, the rows of one symbol stand together and the first of the largest wins; with arity 2
+    and n_symbols rows, a symbol is 1 where its row is positive. Each projection is summed in the order of the
+    dimensions by fused multiply-adds, so that codes depend neither on the instruction set nor on the number of threads
+    nor on which vectors come together.
     """
-    n_symbols = len(projections) // arity
     codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
-    _native.encode(vectors, projections, bias, center, arity, n_threads, codes)
+    _native.encode(vectors, projections, bias, center, n_symbols, arity, n_threads, codes)
+    return codes
+
+
+def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> U8:
+    """Packed codes of the winners among products of entries of x.
+
+    ``windows`` is (n_symbols, arity, degree): candidate k of symbol s is the product of ``x[windows[s, k]]``.
+    """
+    n_symbols, arity, _ = windows.shape
+    codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
+    _native.encode_windows(vectors, windows, n_threads, codes)
     return codes
 
 
@@ -140,3 +157,58 @@ def read_slices(blocks: U8, positions: I64, n_bytes: int) -> U8:
     codes = np.empty((len(positions), n_bytes), np.uint8)
     _native.read_slices(blocks, positions, codes)
     return codes
+
+
+@dataclass(frozen=True)
+class CodesView:
+    """What a search reads: the first ``size`` codes of ``blocks``.
+
+    ``live`` has a bit a position (kept: 1), least significant first, SLICE bytes a block, or is None for all of them.
+    ``ids`` are the codes' ids, or None if those are the positions; they ascend over the first ``n_ordered``.
+    """
+
+    blocks: U8
+    size: int
+    n_symbols: int
+    arity: int
+    live: U8 | None
+    ids: I64 | None
+    n_ordered: int
+
+    def native(self) -> _native.CodesView:
+        """The core's form of it; valid as long as this object lives."""
+        return _native.CodesView(
+            self.blocks, self.size, self.n_symbols, self.arity, self.live, self.ids, self.n_ordered
+        )
+
+
+def search(view: CodesView, codes: U8, k: int, n_threads: int) -> tuple[I64, F32]:
+    """Ids and distances ``(n_queries, k)`` of the k codes that differ in the fewest symbols."""
+    ids, distances = _empty_results(len(codes), k)
+    _native.search(view.native(), codes, k, n_threads, ids, distances)
+    return ids, distances
+
+
+def search_tables(view: CodesView, tables: F32, k: int, n_threads: int) -> tuple[I64, F32]:
+    """Ids and distances ``(n_queries, k)`` of the k codes with the smallest sums of table entries."""
+    ids, distances = _empty_results(len(tables), k)
+    _native.search_tables(view.native(), tables, k, n_threads, ids, distances)
+    return ids, distances
+
+
+def search_radius(view: CodesView, codes: U8, radius: int, n_threads: int) -> tuple[I64, I64, F32]:
+    """Offsets ``(n_queries + 1,)``, ids and distances of all codes that differ in at most ``radius`` symbols."""
+    return _native.search_radius(view.native(), codes, radius, n_threads)
+
+
+def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
+    """Offsets, ids and distances of all codes whose sum of table entries is at most ``radius``."""
+    return _native.search_tables_radius(view.native(), tables, radius, n_threads)
+
+
+def _empty_results(n_queries: int, k: int) -> tuple[I64, F32]:
+    return np.empty((n_queries, k), np.int64), np.empty((n_queries, k), np.float32)
+
+
+if "RANKHASH_ISA" in os.environ:
+    use_isa(os.environ["RANKHASH_ISA"])

@@ -4,6 +4,7 @@
 
     RankhashError
     ├── InvalidInputError (ValueError)   vectors, codes, parameters that cannot be used
+    │   ├── InvalidTypeError (TypeError) vectors that do not hold real numbers, or are sparse
     │   └── LayoutMismatchError          codes or tables that belong to another layout
     ├── IdError (ValueError)             ids that are negative, repeated, taken or unknown
     └── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
@@ -16,6 +17,10 @@ class RankhashError(Exception):
 
 class InvalidInputError(RankhashError, ValueError):
     """Vectors, codes or parameters that cannot be used; the message says what was expected."""
+
+
+class InvalidTypeError(InvalidInputError, TypeError):
+    """Vectors that do not hold real numbers, or are sparse."""
 
 
 class LayoutMismatchError(InvalidInputError):

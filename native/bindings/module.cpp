@@ -1,0 +1,161 @@
+// The table of contents of the native core: typed arrays in and out, the interpreter released, one call each.
+// Arguments were checked by rankhash._kernels and the layers above it.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/codes.hpp"
+#include "core/encode.hpp"
+#include "core/hamming.hpp"
+#include "core/tables.hpp"
+#include "kernels/kernels.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace rankhash;
+
+namespace {
+
+template <class T, int N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Out = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Result = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+using Released = nb::call_guard<nb::gil_scoped_release>;
+
+template <class Array>
+auto data_or_null(const std::optional<Array>& array) {
+  return array ? array->data() : nullptr;
+}
+
+// A NumPy array that owns the vector's memory.
+template <class T>
+Result<T> give(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  owned->reserve(1);  // an empty array needs an address, too
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Result<T>(owned->data(), {owned->size()}, owner);
+}
+
+nb::tuple give(RadiusHits&& hits) {
+  return nb::make_tuple(give(std::move(hits.offsets)), give(std::move(hits.ids)), give(std::move(hits.distances)));
+}
+
+CodesView make_view(const In<uint8_t, 3>& blocks, int64_t size, int n_symbols, int arity,
+                    const std::optional<In<uint8_t, 1>>& live, const std::optional<In<int64_t, 1>>& ids,
+                    int64_t n_ordered) {
+  return {blocks.data(), size, make_layout(n_symbols, arity), data_or_null(live), {data_or_null(ids), n_ordered}};
+}
+
+std::vector<std::string> isa_names() {
+  const Kernels* list[8];
+  const int n = available_kernels(list, 8);
+  std::vector<std::string> names;
+  for (int i = 0; i < n; ++i) names.emplace_back(list[i]->name);
+  return names;
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "The native core of rankhash; use it through rankhash._kernels.";
+
+  m.def("isa", [] { return std::string(active_kernels().name); });
+  m.def("available_isas", isa_names);
+  m.def("use_isa", [](const std::string& name) { return use_kernels(name.c_str()); }, "name"_a);
+
+  m.def("first_nonfinite_row", [](const In<float, 2>& x) { return first_nonfinite_row(x.data(), x.shape(0), x.shape(1)); },
+        "vectors"_a, Released());
+  m.def("encode",
+        [](const In<float, 2>& x, const In<float, 2>& weights, const std::optional<In<float, 1>>& bias, const std::optional<In<float, 1>>& center,
+           int n_symbols, int arity, int n_threads, const Out<uint8_t, 2>& codes) {
+          const Projections projections{weights.data(), data_or_null(bias), data_or_null(center),
+                                        static_cast<int>(weights.shape(0)) / n_symbols};
+          encode_projections(x.data(), x.shape(0), x.shape(1), projections, make_layout(n_symbols, arity), n_threads,
+                             codes.data());
+        },
+        "vectors"_a, "projections"_a, "bias"_a.none(), "center"_a.none(), "n_symbols"_a, "arity"_a, "n_threads"_a,
+        "codes"_a, Released());
+  m.def("encode_windows",
+        [](const In<float, 2>& x, const In<int32_t, 3>& windows, int n_threads, const Out<uint8_t, 2>& codes) {
+          const Layout layout = make_layout(static_cast<int>(windows.shape(0)), static_cast<int>(windows.shape(1)));
+          encode_windows(x.data(), x.shape(0), x.shape(1), windows.data(), static_cast<int>(windows.shape(2)), layout,
+                         n_threads, codes.data());
+        },
+        "vectors"_a, "windows"_a, "n_threads"_a, "codes"_a, Released());
+
+  m.def("pack",
+        [](const In<uint8_t, 2>& symbols, int arity, const Out<uint8_t, 2>& codes) {
+          pack_rows(symbols.data(), symbols.shape(0), make_layout(static_cast<int>(symbols.shape(1)), arity),
+                    codes.data());
+        },
+        "symbols"_a, "arity"_a, "codes"_a, Released());
+  m.def("unpack",
+        [](const In<uint8_t, 2>& codes, int arity, const Out<uint8_t, 2>& symbols) {
+          unpack_rows(codes.data(), codes.shape(0), make_layout(static_cast<int>(symbols.shape(1)), arity),
+                      symbols.data());
+        },
+        "codes"_a, "arity"_a, "symbols"_a, Released());
+  m.def("first_invalid_code",
+        [](const In<uint8_t, 2>& codes, int n_symbols, int arity) {
+          return first_invalid_row(codes.data(), codes.shape(0), make_layout(n_symbols, arity));
+        },
+        "codes"_a, "n_symbols"_a, "arity"_a, Released());
+
+  m.def("write_slices",
+        [](const Out<uint8_t, 3>& blocks, int64_t start, const In<uint8_t, 2>& codes) {
+          write_slices(blocks.data(), static_cast<int>(blocks.shape(1)), start, codes.data(), codes.shape(0));
+        },
+        "blocks"_a, "start"_a, "codes"_a, Released());
+  m.def("write_slices_at",
+        [](const Out<uint8_t, 3>& blocks, const In<int64_t, 1>& positions, const In<uint8_t, 2>& codes) {
+          write_slices_at(blocks.data(), static_cast<int>(blocks.shape(1)), positions.data(), codes.data(),
+                          codes.shape(0));
+        },
+        "blocks"_a, "positions"_a, "codes"_a, Released());
+  m.def("read_slices",
+        [](const In<uint8_t, 3>& blocks, const In<int64_t, 1>& positions, const Out<uint8_t, 2>& codes) {
+          read_slices(blocks.data(), static_cast<int>(blocks.shape(1)), positions.data(), codes.data(),
+                      codes.shape(0));
+        },
+        "blocks"_a, "positions"_a, "codes"_a, Released());
+
+  nb::class_<CodesView>(m, "CodesView", "What a search reads. Keeps no reference: the arrays must outlive it.")
+      .def(nb::new_(&make_view), "blocks"_a, "size"_a, "n_symbols"_a, "arity"_a, "live"_a.none(), "ids"_a.none(),
+           "n_ordered"_a);
+  m.def("search",
+        [](const CodesView& view, const In<uint8_t, 2>& codes, int64_t k, int n_threads, const Out<int64_t, 2>& ids,
+           const Out<float, 2>& distances) {
+          search_hamming(view, codes.data(), codes.shape(0), k, n_threads, ids.data(), distances.data());
+        },
+        "view"_a, "codes"_a, "k"_a, "n_threads"_a, "ids"_a, "distances"_a, Released());
+  m.def("search_tables",
+        [](const CodesView& view, const In<float, 3>& tables, int64_t k, int n_threads, const Out<int64_t, 2>& ids,
+           const Out<float, 2>& distances) {
+          search_tables(view, tables.data(), tables.shape(0), k, n_threads, ids.data(), distances.data());
+        },
+        "view"_a, "tables"_a, "k"_a, "n_threads"_a, "ids"_a, "distances"_a, Released());
+  m.def("search_radius",
+        [](const CodesView& view, const In<uint8_t, 2>& codes, int radius, int n_threads) {
+          RadiusHits hits;
+          {
+            nb::gil_scoped_release release;
+            hits = search_hamming_radius(view, codes.data(), codes.shape(0), radius, n_threads);
+          }
+          return give(std::move(hits));
+        },
+        "view"_a, "codes"_a, "radius"_a, "n_threads"_a);
+  m.def("search_tables_radius",
+        [](const CodesView& view, const In<float, 3>& tables, float radius, int n_threads) {
+          RadiusHits hits;
+          {
+            nb::gil_scoped_release release;
+            hits = search_tables_radius(view, tables.data(), tables.shape(0), radius, n_threads);
+          }
+          return give(std::move(hits));
+        },
+        "view"_a, "tables"_a, "radius"_a, "n_threads"_a);
+}

@@ -1,0 +1,24 @@
+// Vectors to packed codes, tile by tile: projections, winners and packing without a large array in between.
+#pragma once
+#include "core/layout.hpp"
+
+namespace rankhash {
+
+struct Projections {
+  const float* weights;  // n_symbols · rows_per_symbol × d
+  const float* bias;     // per row, or null
+  const float* center;   // d, or null
+  int rows_per_symbol;   // arity: the first of the largest wins; 1 (arity 2): whether it is positive
+};
+
+void encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
+                        int n_threads, uint8_t* rows);
+
+// windows: n_symbols × arity × degree numbers of dimensions; a row is the product of its `degree` entries of x.
+void encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
+                    int n_threads, uint8_t* rows);
+
+// The first row with NaN or infinity, or -1.
+int64_t first_nonfinite_row(const float* x, int64_t n, int64_t d);
+
+}  // namespace rankhash

@@ -1,0 +1,93 @@
+// The seam between the core and the instruction sets: a table of functions, chosen once.
+//
+// The implementations (*_impl.hpp) are written once over the small vector types of vec_<isa>.hpp and compiled by
+// kernels_<isa>.cpp. They use no standard library: an inline function compiled for AVX2 must never be picked by the
+// linker for a machine without it.
+#pragma once
+#include "core/layout.hpp"
+
+// Kernels live in registers: a call that is not inlined would send them through memory.
+#define RANKHASH_INLINE __attribute__((always_inline))
+
+namespace rankhash {
+
+// ---- Hamming: counting by carry-save adders over bit slices ------------------------------------------------------
+//
+// The counters of a query start at 2^m - limit, so that after adding one bit per differing symbol counter plane m
+// is set exactly where distance >= limit: the comparison costs nothing.
+constexpr int kMinCounter = 4;
+constexpr int kMaxCounter = bit_width(kMaxSymbols);
+constexpr int kBiasStride = kMaxCounter + 1;
+
+struct HammingTile {
+  const uint8_t* planes;   // the block's slices (direct), or what expand() made of them
+  const uint32_t* digits;  // per query: n_bits masks of 0 or ~0 (direct), or n_digits byte offsets into planes
+  const uint32_t* bias;    // per query: kBiasStride masks of 0 or ~0, the counters' start
+  const uint8_t* live;     // kSlice bytes: which codes of the block may be found
+  int n_queries;
+  int n_digits;      // per query, as digits has them
+  int counter_bits;  // m
+  Layout layout;
+  void* context;
+  // Called for every query with a hit: which codes, and the counters' planes 0 … m-1 (4 words each).
+  void (*on_hits)(void* context, int query, const uint64_t* hits, const uint64_t* counters);
+};
+
+// A digit is one symbol, or three symbols of arity 2 (whose count takes two planes).
+constexpr int kBinaryGroup = 3;
+constexpr int digits_of(const Layout& layout) {
+  return layout.arity == 2 ? (layout.n_symbols + kBinaryGroup - 1) / kBinaryGroup : layout.n_symbols;
+}
+constexpr int planes_per_digit(const Layout& layout) {
+  return layout.arity == 2 ? 2 << kBinaryGroup : layout.arity;
+}
+
+// ---- Look-up tables: bytes of lower bounds added up by shuffles ---------------------------------------------------
+//
+// A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
+struct LutTile {
+  const uint8_t* columns;   // n_columns × kBlock
+  uint8_t* tables;          // per query: n_columns × 16
+  const uint32_t* bounds;   // per query: codes whose sum is at most this are hits
+  const uint32_t* live;     // 8 words: bit j of word r = code 8j + r may be found
+  int n_queries;
+  int n_columns;  // a multiple of 4, and of kWideGroup for the wide kernel
+  void* context;
+  void (*on_hits)(void* context, int query, const uint32_t* hits);
+};
+constexpr int kWideGroup = 16;          // columns added in bytes before they are widened
+constexpr int kNarrowColumns = 16;      // up to here bytes are wide enough
+constexpr int kLargestTableEntry = 63;  // four of them add without saturation
+
+// ---- Projection: a tile of vectors, one lane a vector ---------------------------------------------------------------
+constexpr int kTileRows = 24;  // vectors in a tile
+constexpr int kRowGroup = 4;   // projections computed together
+
+struct Kernels {
+  const char* name;
+
+  void (*expand)(const uint8_t* block, const Layout& layout, uint8_t* planes);
+  void (*count_expanded)(const HammingTile& tile);
+  void (*count_direct)(const HammingTile& tile);
+
+  // slices: for every column four slice numbers, -1 for none.
+  void (*make_columns)(const uint8_t* block, const int16_t* slices, int n_columns, uint8_t* columns);
+  void (*sum_tables)(const LutTile& tile);
+  void (*sum_tables_wide)(const LutTile& tile);
+
+  // tile[j][i] = x[i][j] - center[j] for n <= kTileRows vectors, 0 for the rest.
+  void (*load_tile)(const float* x, int64_t n, int64_t d, const float* center, float* tile);
+  // y[r][i] = bias[r] + Σ_j w[r][j] tile[j][i], in the order of j, by fused multiply-adds.
+  // weights: groups of kRowGroup rows, [group][j][row]; n_rows a multiple of kRowGroup.
+  void (*project)(const float* tile, int64_t d, const float* weights, const float* bias, int64_t n_rows, float* y);
+  // y[r][i] = Π_p tile[windows[r][p]][i]
+  void (*multiply)(const float* tile, const int32_t* windows, int64_t n_rows, int degree, float* y);
+  // words[w][i] = the packed codes of the tile; rows_per_symbol = arity, or 1: symbol = (y > 0).
+  void (*pack_tile)(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words);
+};
+
+const Kernels& active_kernels();
+bool use_kernels(const char* name);  // false if this machine has no such instruction set
+int available_kernels(const Kernels** out, int capacity);
+
+}  // namespace rankhash

@@ -1,0 +1,16 @@
+// The kernels compiled for any machine.
+#include "kernels/kernels.hpp"
+
+#define RANKHASH_ISA scalar
+#include "kernels/vec_scalar.hpp"
+#include "kernels/hamming_impl.hpp"
+#include "kernels/lut_impl.hpp"
+#include "kernels/project_impl.hpp"
+
+namespace rankhash {
+extern const Kernels kernels_scalar;
+const Kernels kernels_scalar = {
+    "scalar",           scalar::expand,          scalar::count_expanded, scalar::count_direct, scalar::make_columns,
+    scalar::sum_tables, scalar::sum_tables_wide, scalar::load_tile,      scalar::project,      scalar::multiply,
+    scalar::pack_tile};
+}  // namespace rankhash

@@ -1,0 +1,74 @@
+// 256-bit vectors on AVX2 + FMA. The same names and meanings as vec_scalar.hpp.
+#include <immintrin.h>
+
+namespace rankhash::RANKHASH_ISA {
+
+struct Bits {
+  __m256i v;
+};
+static inline Bits load_bits(const void* p) { return {_mm256_loadu_si256(static_cast<const __m256i*>(p))}; }
+static inline void store_bits(void* p, Bits a) { _mm256_storeu_si256(static_cast<__m256i*>(p), a.v); }
+static inline Bits zero_bits() { return {_mm256_setzero_si256()}; }
+static inline Bits fill_bits(uint32_t word) { return {_mm256_set1_epi32(static_cast<int>(word))}; }
+static inline Bits operator&(Bits a, Bits b) { return {_mm256_and_si256(a.v, b.v)}; }
+static inline Bits operator|(Bits a, Bits b) { return {_mm256_or_si256(a.v, b.v)}; }
+static inline Bits operator^(Bits a, Bits b) { return {_mm256_xor_si256(a.v, b.v)}; }
+static inline Bits and_not(Bits a, Bits b) { return {_mm256_andnot_si256(b.v, a.v)}; }  // a & ~b
+static inline bool any_bit(Bits a) { return !_mm256_testz_si256(a.v, a.v); }
+template <int N>
+static inline Bits shift_right16(Bits a) { return {_mm256_srli_epi16(a.v, N)}; }
+template <int N>
+static inline Bits shift_left16(Bits a) { return {_mm256_slli_epi16(a.v, N)}; }
+
+// Bytes and 16-bit words of the same 256 bits.
+static inline Bits fill_bytes(uint8_t byte) { return {_mm256_set1_epi8(static_cast<char>(byte))}; }
+static inline Bits fill_words(uint16_t word) { return {_mm256_set1_epi16(static_cast<short>(word))}; }
+static inline Bits load_table(const uint8_t* p) {
+  return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+static inline Bits look_up(Bits table, Bits index) { return {_mm256_shuffle_epi8(table.v, index.v)}; }
+static inline Bits add_bytes(Bits a, Bits b) { return {_mm256_add_epi8(a.v, b.v)}; }
+static inline Bits add_bytes_saturated(Bits a, Bits b) { return {_mm256_adds_epu8(a.v, b.v)}; }
+static inline Bits add_words_saturated(Bits a, Bits b) { return {_mm256_adds_epu16(a.v, b.v)}; }
+static inline Bits at_most_bytes(Bits a, Bits b) { return {_mm256_cmpeq_epi8(_mm256_min_epu8(a.v, b.v), a.v)}; }
+static inline Bits at_most_words(Bits a, Bits b) { return {_mm256_cmpeq_epi16(_mm256_min_epu16(a.v, b.v), a.v)}; }
+static inline uint32_t byte_signs(Bits a) { return static_cast<uint32_t>(_mm256_movemask_epi8(a.v)); }
+
+struct Floats {
+  __m256 v;
+};
+constexpr int kLanes = 8;
+static inline Floats load_floats(const float* p) { return {_mm256_loadu_ps(p)}; }
+static inline void store_floats(float* p, Floats a) { _mm256_storeu_ps(p, a.v); }
+static inline Floats fill_floats(float x) { return {_mm256_set1_ps(x)}; }
+static inline Floats multiply_add(Floats a, Floats b, Floats c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+static inline Floats operator*(Floats a, Floats b) { return {_mm256_mul_ps(a.v, b.v)}; }
+static inline Floats operator-(Floats a, Floats b) { return {_mm256_sub_ps(a.v, b.v)}; }
+static inline Bits greater(Floats a, Floats b) { return {_mm256_castps_si256(_mm256_cmp_ps(a.v, b.v, _CMP_GT_OQ))}; }
+static inline Floats choose(Bits mask, Floats yes, Floats no) {
+  return {_mm256_blendv_ps(no.v, yes.v, _mm256_castsi256_ps(mask.v))};
+}
+static inline Bits choose(Bits mask, Bits yes, Bits no) { return {_mm256_blendv_epi8(no.v, yes.v, mask.v)}; }
+static inline Bits shift_left32(Bits a, int n) { return {_mm256_sll_epi32(a.v, _mm_cvtsi32_si128(n))}; }
+static inline Bits shift_right32(Bits a, int n) { return {_mm256_srl_epi32(a.v, _mm_cvtsi32_si128(n))}; }
+
+// out[j][i] = in[i][j] for 8 rows of 8 floats.
+static inline void transpose(Floats (&r)[kLanes]) {
+  __m256 t[8], u[8];
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = _mm256_unpacklo_ps(r[2 * i].v, r[2 * i + 1].v);
+    t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i].v, r[2 * i + 1].v);
+  }
+  for (int i = 0; i < 2; ++i) {
+    u[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+    u[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xEE);
+    u[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+    u[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xEE);
+  }
+  for (int i = 0; i < 4; ++i) {
+    r[i].v = _mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
+    r[i + 4].v = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+  }
+}
+
+}  // namespace rankhash::RANKHASH_ISA

@@ -1,0 +1,43 @@
+"""Learned rank-order hash codes for vectors, and exact search over them.
+
+::
+
+    vectors ──fit──▶ hasher ──encode──▶ codes ──add──▶ index ──search──▶ neighbours
+"""
+
+from importlib.metadata import version as _version
+
+from ._kernels import CpuInfo, cpu_info
+from .codes import CodeLayout
+from .errors import (
+    FileFormatError,
+    IdError,
+    InvalidInputError,
+    LayoutMismatchError,
+    RankhashError,
+)
+from .hashers import LSH, WTA, Hasher, load_hasher
+from .index import FlatIndex
+from .neighbors import Neighbors, RadiusNeighbors
+from .vectors import as_vectors
+
+__version__ = _version("rankhash")
+
+__all__ = [
+    "LSH",
+    "WTA",
+    "CodeLayout",
+    "CpuInfo",
+    "FileFormatError",
+    "FlatIndex",
+    "Hasher",
+    "IdError",
+    "InvalidInputError",
+    "LayoutMismatchError",
+    "Neighbors",
+    "RadiusNeighbors",
+    "RankhashError",
+    "as_vectors",
+    "cpu_info",
+    "load_hasher",
+]

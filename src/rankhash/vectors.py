@@ -1,0 +1,185 @@
+"""The one strict door for vectors: what comes in leaves as finite float32 ``(n, d)`` in C order, or fails.
+
+::
+
+    as_vectors(X)            the whole input as one array
+    batches(X)               the same, a few megabytes at a time: a huge X is never copied whole
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from . import _kernels
+from .errors import InvalidInputError, InvalidTypeError
+
+F32 = NDArray[np.float32]
+
+BATCH_BYTES = 4 << 20
+"""Bytes of float32 in one batch: enough to keep the kernels busy, little enough to stay in the cache."""
+
+
+def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> F32:
+    """``X`` as vectors: float32 ``(n, d)``, C-contiguous and finite; the same array if it already is that.
+
+    Parameters
+    ----------
+    X
+        A two-dimensional array, list, frame or memory map of float, integer or boolean numbers.
+    n_features
+        The number of columns that ``X`` must have; None takes any.
+    name, owner
+        What to call ``X``, and who expects it, in error messages.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``X`` is empty, not two-dimensional, of another width, or holds NaN, infinity or numbers beyond
+        float32.
+    InvalidTypeError
+        If ``X`` is sparse or does not hold real numbers.
+
+    Examples
+    --------
+    >>> as_vectors([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return batches(X, n_features=n_features, name=name, owner=owner).whole()
+
+
+def batches(
+    X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash"
+) -> VectorBatches:
+    """``X`` as batches of vectors, after its type and shape were checked; see :func:`as_vectors`.
+
+    The numbers themselves are converted and checked batch by batch, each time the batches are gone through.
+
+    >>> [batch.shape for batch in batches([[1, 2], [3, 4]])]
+    [(2, 2)]
+    """
+    array = _as_numbers(X, name)
+    _check_shape(array, n_features, name, owner)
+    return VectorBatches(array, name)
+
+
+@dataclass(frozen=True)
+class VectorBatches:
+    """Vectors that are converted and checked a batch of rows at a time; made by :func:`batches`.
+
+    >>> data = batches([[1, 2], [3, 4]])
+    >>> data.n_rows, data.n_features, data.mean().tolist()
+    (2, 2, [2.0, 3.0])
+    """
+
+    array: NDArray[Any]
+    name: str
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all batches together."""
+        return int(self.array.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Columns of every batch."""
+        return int(self.array.shape[1])
+
+    def __iter__(self) -> Iterator[F32]:
+        step = max(1, BATCH_BYTES // (4 * self.n_features))
+        for start in range(0, self.n_rows, step):
+            yield self._rows(start, min(start + step, self.n_rows))
+
+    def whole(self) -> F32:
+        """All rows in one array."""
+        return self._rows(0, self.n_rows)
+
+    def check(self) -> None:
+        """Raise if any row cannot be used."""
+        for _ in self:
+            pass
+
+    def mean(self) -> F32:
+        """The mean row, ``(n_features,)``, summed in float64."""
+        total = np.zeros(self.n_features)
+        for batch in self:
+            total += batch.sum(axis=0, dtype=np.float64)
+        return (total / self.n_rows).astype(np.float32)
+
+    def _rows(self, start: int, stop: int) -> F32:
+        with np.errstate(over="ignore"):
+            rows = np.require(self.array[start:stop], np.float32, ["C", "A"])
+        bad = _kernels.first_nonfinite_row(rows)
+        if bad >= 0:
+            raise InvalidInputError(self._complaint(start + bad))
+        return rows
+
+    def _complaint(self, row: int) -> str:
+        values = self.array[row]
+        if np.isfinite(values).all():
+            value = values[np.abs(values).argmax()]
+            return f"{self.name} must fit into float32, but row {row} holds {value:g}; scale it down"
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        return (
+            f"{self.name} must hold finite numbers, but row {row} holds {what}; drop or fill such rows first"
+        )
+
+
+def _as_numbers(X: Any, name: str) -> NDArray[Any]:
+    """``X`` as an array of floats, integers or booleans of any shape, not copied where that is possible."""
+    if issparse(X):
+        raise InvalidTypeError(
+            f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()"
+        )
+    if np.ma.is_masked(X):
+        raise InvalidInputError(f"{name} has masked values; fill them with {name}.filled(...) first")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must have rows of one length and hold numbers: {error}") from error
+    if array.dtype.kind == "O":
+        array = _objects_as_numbers(array, name)
+    if array.dtype.kind == "c":
+        raise InvalidTypeError(f"Complex data not supported; pass {name}.real and {name}.imag as columns")
+    if array.dtype.kind not in "fiub":
+        raise InvalidTypeError(f"{name} must hold numbers, got {array.dtype}")
+    return array
+
+
+def _objects_as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    if any(isinstance(value, (str, bytes)) for value in array.flat):
+        raise InvalidTypeError(f"{name} must hold numbers, but there is text among them; convert it first")
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:
+        raise InvalidInputError(f"{name} must fit into float32, but holds a number far too large") from error
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{name} must hold numbers: {error}") from error
+
+
+def _check_shape(array: NDArray[Any], n_features: int | None, name: str, owner: str) -> None:
+    if array.ndim < 2:
+        raise InvalidInputError(
+            f"{name} must be a 2D array of vectors, one a row, got {array.ndim}D. Reshape your data: "
+            f"{name}.reshape(1, -1) if it is one vector, {name}.reshape(-1, 1) if it is one feature"
+        )
+    if array.ndim > 2:
+        raise InvalidInputError(
+            f"{name} must be a 2D array of vectors, one a row, got {array.ndim}D of shape {array.shape}; "
+            f"flatten each item with {name}.reshape(len({name}), -1)"
+        )
+    if 0 in array.shape:
+        what = "sample(s)" if array.shape[0] == 0 else "feature(s)"
+        raise InvalidInputError(
+            f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required."
+        )
+    if n_features is not None and array.shape[1] != n_features:
+        raise InvalidInputError(
+            f"{name} has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"
+        )

@@ -1,0 +1,22 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankhash import _kernels, cpu_info
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(params=cpu_info().available)
+def isa(request):
+    """Runs the test on every instruction set of this machine."""
+    before = cpu_info().isa
+    _kernels.use_isa(request.param)
+    yield request.param
+    _kernels.use_isa(before)

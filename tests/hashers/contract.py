@@ -1,0 +1,329 @@
+"""What every hasher promises: its test file inherits :class:`HasherContract` and lists its variants."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankhash import _files, vectors
+from rankhash.codes import CodeLayout
+from rankhash.errors import FileFormatError, InvalidInputError, InvalidTypeError
+from rankhash.hashers import HASHERS, load_hasher
+
+N_FEATURES = 12
+
+
+def draw_vectors(n=67, d=N_FEATURES, seed=0):
+    """Small whole numbers, without repetitions in a row: exact in every type, from float16 to int8."""
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.permutation(30)[:d] for _ in range(n)]).astype(np.float32)
+
+
+X = draw_vectors()
+
+
+class Wrapped:
+    """Something that is only known to convert itself."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(X, dtype=dtype)
+
+
+def as_memmap(array, folder):
+    np.save(folder / "x.npy", array)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def with_value(value):
+    rows = X.astype(np.float64)
+    rows[5, 3] = value
+    return rows
+
+
+BAD_INPUTS = {
+    "1-D": (X[0], InvalidInputError, "Reshape your data"),
+    "3-D": (X[None], InvalidInputError, "got 3D of shape"),
+    "no rows": (X[:0], InvalidInputError, r"0 sample\(s\)"),
+    "no columns": (X[:, :0], InvalidInputError, r"0 feature\(s\)"),
+    "NaN": (with_value(np.nan), InvalidInputError, "row 5 holds NaN"),
+    "infinity": (with_value(-np.inf), InvalidInputError, "row 5 holds infinity"),
+    "beyond float32": (with_value(1e39), InvalidInputError, "must fit into float32, but row 5 holds"),
+    "ragged": ([[1.0, 2.0], [1.0]], InvalidInputError, "rows of one length"),
+    "complex": (X + 1j, InvalidTypeError, "Complex data not supported"),
+    "text": (X.astype(str), InvalidTypeError, "must hold numbers"),
+    "sparse": (scipy.sparse.csr_array(X), InvalidTypeError, "is sparse"),
+}
+
+
+class HasherContract:
+    """Tests for the fixture ``hasher``: an unfitted hasher with a fixed random_state."""
+
+    @pytest.fixture
+    def fitted(self, hasher):
+        return hasher.fit(X)
+
+    def test_is_registered(self, hasher):
+        assert HASHERS[type(hasher).__name__] is type(hasher)
+
+    def test_symbols_and_codes_have_the_layout(self, fitted):
+        layout, symbols, codes = fitted.layout_, fitted.transform(X), fitted.encode(X)
+        assert layout == CodeLayout(fitted.n_symbols, fitted.arity, fitted.fingerprint)
+        assert symbols.dtype == codes.dtype == np.uint8
+        assert symbols.shape == (len(X), layout.n_symbols)
+        assert symbols.max() < layout.arity
+        np.testing.assert_array_equal(codes, layout.pack(symbols))
+        np.testing.assert_array_equal(clone(fitted).fit_transform(X), symbols)
+
+    def test_the_same_random_state_gives_the_same_hasher(self, hasher, fitted):
+        again = clone(hasher).fit(X)
+        other = clone(hasher).set_params(random_state=99).fit(X)
+        np.testing.assert_array_equal(again.encode(X), fitted.encode(X))
+        assert again.fingerprint == fitted.fingerprint != other.fingerprint
+        assert len(fitted.fingerprint) == 16
+
+    def test_fitting_twice_gives_the_same_hasher(self, fitted):
+        before = fitted.fingerprint
+        assert fitted.fit(X).fingerprint == before
+
+    @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.int64, np.uint16, ">f8", object])
+    def test_the_type_of_the_numbers_does_not_matter(self, hasher, fitted, dtype):
+        np.testing.assert_array_equal(fitted.encode(X.astype(dtype)), fitted.encode(X))
+        assert clone(hasher).fit(X.astype(dtype)).fingerprint == fitted.fingerprint
+
+    def test_the_container_does_not_matter(self, hasher, fitted, tmp_path):
+        containers = [
+            X.tolist(),
+            np.asfortranarray(X),
+            np.repeat(X, 2, axis=0)[::2],
+            pd.DataFrame(X),
+            as_memmap(X, tmp_path),
+            Wrapped(),
+        ]
+        for container in containers:
+            np.testing.assert_array_equal(fitted.encode(container), fitted.encode(X))
+            assert clone(hasher).fit(container).fingerprint == fitted.fingerprint
+
+    @pytest.mark.parametrize("rows", [1, 3, 64, 66, 67])
+    def test_the_size_of_the_batches_does_not_matter(self, fitted, monkeypatch, rows):
+        whole = fitted.encode(X)
+        monkeypatch.setattr(vectors, "BATCH_BYTES", 4 * N_FEATURES * rows)
+        np.testing.assert_array_equal(fitted.encode(X), whole)
+
+    def test_a_vector_has_the_same_code_in_any_company(self, fitted):
+        rows = draw_vectors(130, seed=1)
+        whole = fitted.encode(rows)
+        for n in (1, 2, 63, 64, 65, 129):
+            np.testing.assert_array_equal(fitted.encode(rows[:n]), whole[:n])
+            np.testing.assert_array_equal(fitted.encode(rows[-n:]), whole[-n:])
+
+    @pytest.mark.parametrize("n_threads", [1, 2, 3, 7, None])
+    def test_the_number_of_threads_does_not_matter(self, fitted, n_threads):
+        rows = draw_vectors(1000, seed=1)
+        np.testing.assert_array_equal(
+            fitted.encode(rows, n_threads=n_threads), fitted.encode(rows, n_threads=1)
+        )
+
+    @pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2"])
+    def test_an_impossible_number_of_threads_is_refused(self, fitted, n_threads):
+        with pytest.raises(InvalidInputError, match="n_threads must be a positive integer or None"):
+            fitted.encode(X, n_threads=n_threads)
+
+    def test_a_large_input_is_never_copied_whole(self, fitted):
+        large = np.ones(((32 << 20) // 8 // N_FEATURES, N_FEATURES))
+        tracemalloc.start()
+        try:
+            clone(fitted).fit(large)
+            codes = fitted.encode(large)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak - codes.nbytes < large.nbytes / 2
+
+    def test_score_tables_are_distances_to_the_own_symbol(self, fitted):
+        tables, symbols = fitted.score_tables(X), fitted.transform(X)
+        assert tables.dtype == np.float32
+        assert tables.shape == (len(X), fitted.layout_.n_symbols, fitted.layout_.arity)
+        assert (tables >= 0).all()
+        assert (tables.min(axis=2) == 0).all()
+        own = np.take_along_axis(tables, symbols[:, :, None].astype(np.intp), axis=2)
+        np.testing.assert_allclose(own, 0, atol=1e-5 * tables.max())
+
+    def test_score_tables_are_the_same_in_any_company(self, fitted):
+        tables = fitted.score_tables(X)
+        for n in (1, 5, 66):
+            np.testing.assert_array_equal(fitted.score_tables(X[-n:]), tables[-n:])
+
+    @pytest.mark.parametrize(("bad", "error", "sentence"), BAD_INPUTS.values(), ids=BAD_INPUTS)
+    @pytest.mark.parametrize("method", ["fit", "transform", "encode", "score_tables"])
+    def test_a_bad_input_gets_one_sentence(self, fitted, method, bad, error, sentence):
+        with pytest.raises(error, match=sentence) as caught:
+            getattr(fitted, method)(bad)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("method", ["transform", "encode", "score_tables"])
+    def test_another_width_is_refused(self, fitted, method):
+        name = type(fitted).__name__
+        with pytest.raises(
+            InvalidInputError, match=f"has 3 features, but {name} is expecting 12 features as input"
+        ):
+            getattr(fitted, method)(X[:, :3])
+
+    def test_a_failed_fit_leaves_the_hasher_as_it_was(self, fitted):
+        before, codes = fitted.fingerprint, fitted.encode(X)
+        with pytest.raises(InvalidInputError):
+            fitted.fit(np.full((4, 5), np.nan))
+        assert (fitted.fingerprint, fitted.n_features_in_) == (before, N_FEATURES)
+        np.testing.assert_array_equal(fitted.encode(X), codes)
+
+    @pytest.mark.parametrize(
+        ("parameter", "value", "sentence"),
+        [
+            ("n_symbols", 0, "n_symbols must be an integer from 1 to 4096, got 0"),
+            ("n_symbols", 4097, "n_symbols must be an integer from 1 to 4096, got 4097"),
+            ("n_symbols", 2.5, "n_symbols must be an integer"),
+            ("random_state", -1, "random_state must be None, an integer .*, got -1"),
+            ("random_state", "seed", "random_state must be None, an integer"),
+        ],
+    )
+    def test_a_wrong_parameter_is_refused_by_fit(self, hasher, parameter, value, sentence):
+        hasher.set_params(**{parameter: value})
+        with pytest.raises(InvalidInputError, match=sentence):
+            hasher.fit(X)
+        assert not hasattr(hasher, "layout_")
+
+    def test_nothing_works_before_fit(self, hasher, tmp_path):
+        for call in (hasher.transform, hasher.encode, hasher.score_tables):
+            with pytest.raises(NotFittedError):
+                call(X)
+        with pytest.raises(NotFittedError):
+            hasher.save(tmp_path / "hasher")
+        with pytest.raises(NotFittedError):
+            _ = hasher.fingerprint
+
+    def test_parameters_changed_after_fit_wait_for_the_next_fit(self, fitted):
+        codes = fitted.encode(X)
+        fitted.set_params(n_symbols=3)
+        np.testing.assert_array_equal(fitted.encode(X), codes)
+        assert fitted.fit(X).transform(X).shape == (len(X), 3)
+
+    def test_a_loaded_hasher_is_the_same(self, fitted, tmp_path):
+        fitted.save(tmp_path / "hasher")
+        loaded = load_hasher(tmp_path / "hasher")
+        assert type(loaded) is type(fitted)
+        assert loaded.get_params() == fitted.get_params()
+        assert (loaded.layout_, loaded.n_features_in_) == (fitted.layout_, fitted.n_features_in_)
+        assert not hasattr(loaded, "feature_names_in_")
+        np.testing.assert_array_equal(loaded.encode(X), fitted.encode(X))
+        np.testing.assert_array_equal(loaded.score_tables(X), fitted.score_tables(X))
+        assert loaded.fit(X).fingerprint == fitted.fingerprint
+
+    def test_a_loaded_hasher_knows_the_names_of_the_features(self, hasher, tmp_path):
+        frame = pd.DataFrame(X, columns=[f"ä{i}" for i in range(N_FEATURES)])
+        hasher.fit(frame).save(tmp_path / "hasher")
+        loaded = load_hasher(tmp_path / "hasher")
+        np.testing.assert_array_equal(loaded.feature_names_in_, hasher.feature_names_in_)
+        np.testing.assert_array_equal(loaded.encode(frame), hasher.encode(frame))
+        with pytest.raises(InvalidInputError, match="feature names should match"):
+            loaded.encode(frame.iloc[:, ::-1])
+
+    def test_a_random_state_object_is_saved_as_none(self, hasher, tmp_path):
+        hasher.set_params(random_state=np.random.RandomState(0)).fit(X).save(tmp_path / "hasher")
+        loaded = load_hasher(tmp_path / "hasher")
+        assert loaded.random_state is None
+        np.testing.assert_array_equal(loaded.encode(X), hasher.encode(X))
+
+    def test_numpy_numbers_are_saved_as_numbers(self, hasher, tmp_path):
+        hasher.set_params(n_symbols=np.int64(5)).fit(X).save(tmp_path / "hasher")
+        assert load_hasher(tmp_path / "hasher").n_symbols == 5
+
+    def test_mutated_files_are_refused_or_unharmed(self, fitted, tmp_path):
+        path, rng = tmp_path / "hasher", np.random.default_rng(0)
+        fitted.save(path)
+        original, codes = path.read_bytes(), fitted.encode(X)
+        for _ in range(300):
+            raw = bytearray(original)
+            raw[rng.integers(0, len(raw))] ^= 1 << rng.integers(0, 8)
+            path.write_bytes(raw[: rng.choice([len(raw), rng.integers(0, len(raw))], p=[0.9, 0.1])])
+            try:
+                loaded = load_hasher(path)
+            except FileFormatError:
+                continue
+            assert loaded.get_params() == fitted.get_params()
+            np.testing.assert_array_equal(loaded.encode(X), codes)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"method": "Unknown"},
+            {"method": ["LSH"]},
+            {"parameters": {"unknown": 1}},
+            {"parameters": None},
+            {"n_symbols": 3},
+            {"n_symbols": 10**9},
+            {"arity": 1},
+            {"arity": 13},
+            {"n_features": 0},
+            {"n_features": 2},
+            {"n_features": 10**18},
+            {"n_features": True},
+            {"n_features": None},
+            {"feature_names": ["a"]},
+            {"feature_names": [1] * N_FEATURES},
+            {"feature_names": 7},
+            {"fingerprint": ""},
+            {"fingerprint": None},
+        ],
+        ids=str,
+    )
+    def test_a_file_with_a_nonsensical_header_is_refused(self, fitted, tmp_path, change):
+        path = tmp_path / "hasher"
+        fitted.save(path)
+        header, tensors = _files.read_file(path, "hasher")
+        _files.write_file(path, tensors, header | change, "hasher")
+        with pytest.raises(FileFormatError, match="hasher "):
+            load_hasher(path)
+
+    def test_a_file_with_other_arrays_is_refused(self, fitted, tmp_path):
+        path = tmp_path / "hasher"
+        fitted.save(path)
+        header, tensors = _files.read_file(path, "hasher")
+        name = next(iter(tensors))
+        for array in (
+            tensors[name][:-1],
+            tensors[name][..., None],
+            tensors[name].astype(np.float64),
+            tensors[name] + 1,
+        ):
+            _files.write_file(path, tensors | {name: array}, header, "hasher")
+            with pytest.raises(FileFormatError, match="does not describe a usable"):
+                load_hasher(path)
+        for others in ({}, tensors | {"extra": tensors[name]}):
+            _files.write_file(path, others, header, "hasher")
+            with pytest.raises(FileFormatError, match="its arrays do not fit together"):
+                load_hasher(path)
+
+    def test_a_clone_is_unfitted_and_a_pickle_is_fitted(self, fitted):
+        assert not hasattr(clone(fitted), "layout_")
+        copied = pickle.loads(pickle.dumps(fitted))
+        assert copied.layout_ == fitted.layout_
+        np.testing.assert_array_equal(copied.encode(X), fitted.encode(X))
+
+    def test_symbols_can_come_as_a_frame(self, fitted):
+        names = [f"{type(fitted).__name__.lower()}{i}" for i in range(fitted.layout_.n_symbols)]
+        assert fitted.get_feature_names_out().tolist() == names
+        symbols = fitted.transform(X)
+        frame = fitted.set_output(transform="pandas").transform(X)
+        assert frame.columns.tolist() == names
+        np.testing.assert_array_equal(frame.to_numpy(), symbols)
+        assert isinstance(fitted.encode(X), np.ndarray)
+
+    def test_works_in_a_pipeline(self, hasher):
+        symbols = make_pipeline(StandardScaler(), hasher).fit_transform(X)
+        np.testing.assert_array_equal(symbols, clone(hasher).fit_transform(StandardScaler().fit_transform(X)))

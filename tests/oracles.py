@@ -1,0 +1,69 @@
+"""Slow, obvious NumPy twins of what the native core computes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def pack(symbols, arity):
+    """Symbol s takes bits s·b … s·b+b-1 of its row, least significant first."""
+    b = (arity - 1).bit_length()
+    bits = (np.asarray(symbols)[:, :, None] >> np.arange(b)) & 1
+    return np.packbits(bits.reshape(len(symbols), -1).astype(np.uint8), axis=1, bitorder="little")
+
+
+def encode(vectors, projections, bias, center, n_symbols):
+    """Winners of projections that are summed one dimension at a time, rounded to float32 after each."""
+    x = vectors if center is None else (vectors - center).astype(np.float32)
+    rows = len(projections)
+    y = np.zeros((len(x), rows), np.float32) if bias is None else np.tile(np.float32(bias), (len(x), 1))
+    for j in range(x.shape[1]):
+        y = (x[:, j, None].astype(np.float64) * projections[:, j].astype(np.float64) + y).astype(np.float32)
+    if rows == n_symbols:
+        return (y > 0).astype(np.uint8)
+    return y.reshape(len(x), n_symbols, -1).argmax(axis=2).astype(np.uint8)
+
+
+def encode_windows(vectors, windows):
+    """Winners among products of entries."""
+    return vectors[:, windows].prod(axis=3, dtype=np.float32).argmax(axis=2).astype(np.uint8)
+
+
+def hamming(queries, symbols):
+    """How many symbols differ, (n_queries, n)."""
+    return (queries[:, None, :] != symbols[None, :, :]).sum(axis=2).astype(np.float32)
+
+
+def weighted(queries, symbols, weights):
+    """The sum of the weights of the differing symbols."""
+    weights = np.asarray(weights, np.float32).astype(np.float64)
+    return ((queries[:, None, :] != symbols[None, :, :]) * weights).sum(axis=2).astype(np.float32)
+
+
+def table_sums(tables, symbols):
+    """The sum of the table entries of each code's symbols."""
+    places = np.arange(symbols.shape[1])
+    rows = [table.astype(np.float64)[places, symbols].sum(axis=1) for table in np.asarray(tables, np.float32)]
+    return np.array(rows, dtype=np.float64).reshape(len(tables), len(symbols)).astype(np.float32)
+
+
+def nearest(distances, ids, k):
+    """Ids and distances (n_queries, k) in the order (distance, id), filled up with -1 and infinity."""
+    found = np.full((len(distances), k), -1, np.int64), np.full((len(distances), k), np.inf, np.float32)
+    for q, row in enumerate(distances):
+        best = np.lexsort((ids, row))[:k]
+        found[0][q, : len(best)] = ids[best]
+        found[1][q, : len(best)] = row[best]
+    return found
+
+
+def within(distances, ids, radius):
+    """Offsets, ids and distances of all pairs within the radius, in the order (distance, id)."""
+    offsets, all_ids, all_distances = [0], [], []
+    for row in distances:
+        order = np.lexsort((ids, row))
+        order = order[row[order] <= radius]
+        all_ids.extend(ids[order])
+        all_distances.extend(row[order])
+        offsets.append(len(all_ids))
+    return np.array(offsets), np.array(all_ids, np.int64), np.array(all_distances, np.float32)

@@ -1,0 +1,209 @@
+"""The benchmark harness: it runs, tells wrong answers from right ones, and draws tables from raw results."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+GROUPS = sorted(path.stem for path in (BENCHMARKS / "configs").glob("*.json"))
+
+needs_faiss = pytest.mark.skipif(
+    importlib.util.find_spec("faiss") is None,
+    reason="compares with FAISS, which is not installed: pip install 'rankhash[peers]'",
+)
+
+
+def run_script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def fabricated(ours: list[float], theirs: list[float], *, agree: bool = True) -> dict[str, Any]:
+    """A result with one case, in which the peer has a slow and a fast mode."""
+    samples = {"ours": ours, "faiss:heap": [9 * t for t in theirs], "faiss:counting": theirs}
+    case = {
+        "name": "64 bits",
+        "goals": {"faiss": {"at_least": 6}},
+        "unit": "ns per code·query",
+        "scale": 1e9 / 1e6,
+        "clock": "thread",
+        "answers": {"agree": agree, "checked": ""},
+        "comparisons": [
+            {"peer": "faiss", "title": "FAISS", "kind": "speedup", "n_bytes": 0, "show_variant": True}
+        ],
+        "samples": {"thread": samples},
+    }
+    return {
+        "group": "scan",
+        "quick": False,
+        "machine": {"cpu": "Some CPU", "cores": 2},
+        "isa": "avx2",
+        "commit": "0123456789abcdef",
+        "dirty": False,
+        "versions": {"faiss-cpu": "1.0", "numpy": "2.0"},
+        "date": "2026-01-01T00:00Z",
+        "load_before": [0.1, 0, 0],
+        "load_after": [0.2, 0, 0],
+        "cases": [case],
+    }
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    path = tmp_path / "page.md"
+    path.write_text("above\n<!-- bench:scan -->\nold\n<!-- /bench:scan -->\nbelow\n", encoding="utf-8")
+    return path
+
+
+def draw(page: Path, result: dict[str, Any], *options: str) -> subprocess.CompletedProcess[str]:
+    (page.parent / "scan.json").write_text(json.dumps(result), encoding="utf-8")
+    return run_script("render.py", page, "--results", page.parent, *options)
+
+
+def test_table_is_drawn_from_the_median_and_the_better_mode(page: Path) -> None:
+    done = draw(page, fabricated([1e-4, 9e-4, 1e-4], [7e-4, 7e-4, 1e-5]))
+    text = page.read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "| 64 bits | ns per code·query | 0.100 | FAISS (counting) 0.700 | 7.00 | ≥ 6 | yes |" in text
+    assert "Some CPU, 2 cores, avx2; commit 0123456789;" in text
+    assert text.startswith("above\n")
+    assert text.endswith("below\n")
+    assert "old" not in text
+
+
+def test_missed_goal_and_wrong_answer_are_shown(page: Path) -> None:
+    draw(page, fabricated([1e-4], [5e-4]))
+    assert "| 5.00 | ≥ 6 | **no** |" in page.read_text(encoding="utf-8")
+    draw(page, fabricated([1e-4], [7e-4], agree=False))
+    assert "**answers differ**" in page.read_text(encoding="utf-8")
+
+
+def test_check_finds_a_stale_page_and_leaves_it_alone(page: Path) -> None:
+    before = page.read_text(encoding="utf-8")
+    result = fabricated([1e-4], [7e-4])
+    assert draw(page, result, "--check").returncode == 1
+    assert page.read_text(encoding="utf-8") == before
+    assert draw(page, result).returncode == 0
+    assert draw(page, result, "--check").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["<!-- bench:scan -->\n", "<!-- bench:nothing -->\n<!-- /bench:nothing -->\n"]
+)
+def test_unclosed_or_unknown_marker_is_refused(page: Path, text: str) -> None:
+    page.write_text(text, encoding="utf-8")
+    done = draw(page, fabricated([1e-4], [7e-4]))
+    assert done.returncode != 0
+    assert "page.md" in done.stderr
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_every_group_has_a_module_and_a_place_in_the_tables() -> None:
+    modules = sorted(path.stem for path in (BENCHMARKS / "groups").glob("[!_]*.py"))
+    order = (BENCHMARKS / "render.py").read_text(encoding="utf-8")
+    assert modules == GROUPS
+    assert all(f'"{group}"' in order for group in GROUPS)
+
+
+def test_wrong_answers_are_told_from_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    answers = importlib.import_module("answers")
+    whole, real = np.array([3.0, 1.0, 1.0, 2.0, np.inf]), np.array([3.5, 1.25, 1.5, 2.5, np.inf])
+    assert answers.is_exact(np.array([1, 2, 3]), np.array([1, 1, 2]), whole)
+    assert not answers.is_exact(np.array([2, 1, 3]), np.array([1, 1, 2]), whole)
+    assert not answers.is_exact(np.array([1, 2, 3]), np.array([1, 1, 3]), whole)
+    assert not answers.is_exact(np.array([1, 1, 3]), np.array([1, 1, 2]), whole)
+    assert answers.is_exact(np.array([1, 2, 3, 0, -1]), np.array([1, 1, 2, 3, 99]), whole)
+    assert not answers.is_exact(np.array([1, 2, 3, 0, 4]), np.array([1, 1, 2, 3, 99]), whole)
+    assert answers.is_exact(np.array([1, 2]), np.array([1.25, 1.5 + 1e-6]), real)
+    assert not answers.is_exact(np.array([1, 3]), np.array([1.25, 2.5]), real)
+
+
+def test_peer_may_differ_only_at_the_last_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    answers = importlib.import_module("answers")
+    ours = SimpleNamespace(ids=np.array([[4, 7, 8]]), distances=np.array([[1, 2, 2]], np.float32))
+    assert answers.same_up_to_ties(ours, np.array([[4, 9, 7]]), np.array([[2, 4, 4]]), 2)
+    assert not answers.same_up_to_ties(ours, np.array([[5, 7, 8]]), np.array([[2, 4, 4]]), 2)
+    assert not answers.same_up_to_ties(ours, np.array([[4, 7, 8]]), np.array([[2, 4, 6]]), 2)
+
+
+def test_work_in_another_thread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    measure = importlib.import_module("measure")
+
+    def elsewhere() -> None:
+        thread = threading.Thread(target=lambda: sum(range(1_000_000)))
+        thread.start()
+        thread.join()
+
+    with pytest.raises(RuntimeError, match="other threads"):
+        measure.one_thread({"ours": elsewhere}, repeats=3)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_case_names_of_a_group_differ(group: str) -> None:
+    config = json.loads((BENCHMARKS / "configs" / f"{group}.json").read_text(encoding="utf-8"))
+    names = [case["name"] for case in config["cases"]]
+    assert len(set(names)) == len(names)
+
+
+@needs_faiss
+@pytest.mark.parametrize(
+    ("group", "only", "peer"),
+    [
+        ("scan", "64 bits, K=4, k=10,", "faiss"),
+        ("single", "64 bits, K=2", "read"),
+        ("tables", "32 bits", "pq"),
+    ],
+)
+def test_quick_run_keeps_raw_samples_and_compares_answers(
+    tmp_path: Path, group: str, only: str, peer: str
+) -> None:
+    done = run_script("run.py", group, "--quick", "--only", only, "--out", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / f"{group}.json").read_text(encoding="utf-8")
+    result = json.loads(text)
+    assert result["commit"]
+    assert result["machine"]["cpu"]
+    assert str(BENCHMARKS.parent) not in text
+    assert result["cases"]
+    for case in result["cases"]:
+        times = case["samples"]["thread"]
+        assert case["answers"]["agree"] is True
+        assert {name.split(":")[0] for name in times} >= {"ours", peer}
+        assert all(len(repetitions) == case["params"]["repeats"] for repetitions in times.values())
+
+
+@pytest.mark.parametrize("group", ["filter", "memory", "encode"])
+def test_quick_run_needs_no_faiss_where_there_is_no_peer(tmp_path: Path, group: str) -> None:
+    done = run_script("run.py", group, "--quick", "--out", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads((tmp_path / f"{group}.json").read_text(encoding="utf-8"))
+    assert result["quick"]
+    assert all(case["answers"]["agree"] is not False for case in result["cases"])
+
+
+def test_quick_run_without_out_writes_nothing() -> None:
+    before = sorted(BENCHMARKS.rglob("*.json"))
+    done = run_script("run.py", "memory", "--quick", "--only", "L=20, K=3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "L=20, K=3" in done.stdout
+    assert sorted(BENCHMARKS.rglob("*.json")) == before
+
+
+def test_unknown_group_is_refused_with_the_known_ones() -> None:
+    done = run_script("run.py", "nothing")
+    assert done.returncode != 0
+    assert "scan" in done.stderr

@@ -1,0 +1,241 @@
+"""Every kernel on every instruction set against its slow twin, with ragged sizes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankhash import CodeLayout, InvalidInputError, _kernels, cpu_info
+
+ISAS = cpu_info().available
+SHAPES = [(64, 2), (32, 4), (16, 16), (128, 2), (64, 4), (32, 16), (1, 2), (5, 3), (13, 8), (20, 5), (7, 16), (300, 7)]
+
+
+def view_of(layout, symbols, live=None):
+    codes = layout.pack(symbols)
+    blocks = _kernels.allocate_blocks(len(codes), layout.bits)
+    _kernels.write_slices(blocks, 0, codes)
+    bits = None
+    if live is not None:
+        bits = np.zeros(len(blocks) * _kernels.SLICE, np.uint8)
+        packed = np.packbits(live, bitorder="little")
+        bits[: len(packed)] = packed
+    return _kernels.CodesView(blocks, len(codes), layout.n_symbols, layout.arity, bits, None, len(codes))
+
+
+def draw_case(seed, n_symbols, arity, n, n_queries):
+    """Codes with many ties and near neighbours: few distinct rows with noise."""
+    rng = np.random.default_rng(seed)
+    centres = rng.integers(0, arity, (3, n_symbols))
+    symbols = centres[rng.integers(0, 3, n + n_queries)]
+    noise = rng.random(symbols.shape) < rng.random((len(symbols), 1)) * 0.5
+    symbols = np.where(noise, rng.integers(0, arity, symbols.shape), symbols).astype(np.uint8)
+    return rng, symbols[:n], symbols[n:]
+
+
+case = {
+    "seed": st.integers(0, 2**32 - 1),
+    "n_symbols": st.integers(1, 140),
+    "arity": st.integers(2, 16),
+    "n": st.sampled_from([0, 1, 63, 64, 65, 255, 256, 257, 700]),
+    "n_queries": st.sampled_from([1, 2, 6, 7, 65]),
+    "k": st.sampled_from([1, 2, 10, 100, 1000]),
+    "share": st.sampled_from([None, 0.0, 0.01, 0.5, 1.0]),
+    "threads": st.sampled_from([1, 2, 5]),
+    "isa_name": st.sampled_from(ISAS),
+}
+
+
+@settings(deadline=None, max_examples=300)
+@given(**case)
+def test_search_finds_what_brute_force_finds(
+    seed, n_symbols, arity, n, n_queries, k, share, threads, isa_name
+):
+    rng, symbols, queries = draw_case(seed, n_symbols, arity, n, n_queries)
+    layout = CodeLayout(n_symbols, arity)
+    live = None if share is None else rng.random(n) < share
+    kept = np.arange(n) if live is None else np.flatnonzero(live)
+    view = view_of(layout, symbols, live)
+    tables = rng.normal(size=(n_queries, n_symbols, arity)).astype(np.float32)
+    if seed % 2:
+        tables = np.round(tables)  # ties
+    before = cpu_info().isa
+    _kernels.use_isa(isa_name)
+    try:
+        by_code = _kernels.search(view, layout.pack(queries), k, threads)
+        by_table = _kernels.search_tables(view, tables, k, threads)
+        radius = n_symbols // 2
+        near = _kernels.search_radius(view, layout.pack(queries), radius, threads)
+        low = _kernels.search_tables_radius(view, tables, 0.5, threads)
+    finally:
+        _kernels.use_isa(before)
+    codes, sums = oracles.hamming(queries, symbols[kept]), oracles.table_sums(tables, symbols[kept])
+    for found, expected in [
+        (by_code, oracles.nearest(codes, kept, k)),
+        (by_table, oracles.nearest(sums, kept, k)),
+        (near, oracles.within(codes, kept, radius)),
+        (low, oracles.within(sums, kept, 0.5)),
+    ]:
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n_symbols", "arity"), SHAPES)
+def test_slices_hold_the_codes_that_were_written(rng, n_symbols, arity):
+    layout = CodeLayout(n_symbols, arity)
+    codes = layout.pack(rng.integers(0, arity, (700, n_symbols)))
+    blocks = _kernels.allocate_blocks(700, layout.bits)
+    for start, stop in [(0, 5), (5, 64), (64, 65), (65, 300), (300, 700)]:
+        _kernels.write_slices(blocks, start, codes[start:stop])
+    places = rng.permutation(700)
+    np.testing.assert_array_equal(_kernels.read_slices(blocks, places, layout.n_bytes), codes[places])
+    _kernels.write_slices_at(blocks, places[:9], codes[:9])
+    np.testing.assert_array_equal(_kernels.read_slices(blocks, places[:9], layout.n_bytes), codes[:9])
+
+
+@pytest.mark.parametrize("d", [1, 7, 8, 40, 256, 257, 600])
+@pytest.mark.parametrize(("n_symbols", "arity", "rows"), [(32, 4, 4), (64, 2, 1), (9, 2, 2), (13, 8, 8), (5, 16, 16)])
+def test_encode_sums_in_the_order_of_the_dimensions(rng, isa, d, n_symbols, arity, rows):
+    x = rng.normal(size=(53, d)).astype(np.float32)
+    w = rng.normal(size=(n_symbols * rows, d)).astype(np.float32)
+    layout = CodeLayout(n_symbols, arity)
+    for bias, center in [(None, None), (rng.normal(size=len(w)).astype(np.float32), x.mean(axis=0))]:
+        codes = _kernels.encode(x, w, bias, center, n_symbols, arity, 2)
+        expected = oracles.encode(x, w, bias, center, n_symbols)
+        np.testing.assert_array_equal(layout.unpack(codes), expected)
+
+
+def test_codes_do_not_depend_on_the_instruction_set_even_for_close_calls(rng):
+    x = rng.integers(-3, 4, (5000, 24)).astype(np.float32) / 3
+    w = rng.integers(-3, 4, (128, 24)).astype(np.float32) / 7
+    codes = []
+    before = cpu_info().isa
+    for name in ISAS:
+        _kernels.use_isa(name)
+        codes.append(_kernels.encode(x, w, None, None, 32, 4, 1))
+    _kernels.use_isa(before)
+    for other in codes[1:]:
+        np.testing.assert_array_equal(codes[0], other)
+
+
+def test_scalar_multiply_add_rounds_once_where_rounding_twice_differs(isa):
+    """1 + 2^-24 + 2^-60: a double loses the last term and rounds the tie to even; a fused operation rounds up."""
+    x = np.array([[1.0, 2.0**-30]], np.float32)
+    w = np.array([[1.0 + 2.0**-23, 2.0**-30]], np.float32)
+    tie = np.float32(2.0**-24)  # the bias: (1 + 2^-23) + 2^-24 lies halfway
+    bias = np.array([tie, 1.0 + 2.0**-23], np.float32)
+    projections = np.vstack([w, np.zeros_like(w)])
+    codes = _kernels.encode(x, projections, bias, None, 1, 2, 1)
+    assert codes[0, 0] == 0
+
+
+@pytest.mark.parametrize("degree", [1, 2, 4])
+def test_encode_windows_multiplies_entries(rng, isa, degree):
+    x = rng.random((101, 30)).astype(np.float32)
+    windows = rng.integers(0, 30, (17, 5, degree)).astype(np.int32)
+    codes = _kernels.encode_windows(x, windows, 2)
+    np.testing.assert_array_equal(CodeLayout(17, 5).unpack(codes), oracles.encode_windows(x, windows))
+
+
+@pytest.mark.parametrize("n_symbols", [15, 16, 17, 31, 32, 63, 64, 4096])
+def test_distances_at_both_ends_are_counted(isa, n_symbols):
+    layout = CodeLayout(n_symbols, 3)
+    symbols = np.repeat(np.array([[0], [1]], np.uint8), n_symbols, axis=1)
+    view = view_of(layout, symbols)
+    for queries in (symbols[:1], np.repeat(symbols[:1], 9, axis=0)):
+        ids, distances = _kernels.search(view, layout.pack(queries), 2, 1)
+        assert (ids == [0, 1]).all()
+        assert (distances == [0, n_symbols]).all()
+
+
+def test_tables_of_very_unequal_size_are_searched_exactly(rng, isa):
+    layout = CodeLayout(40, 4)
+    symbols = rng.integers(0, 4, (2000, 40)).astype(np.uint8)
+    tables = (rng.normal(size=(5, 40, 4)) * 10.0 ** rng.integers(-12, 12, (5, 40, 1))).astype(np.float32)
+    found = _kernels.search_tables(view_of(layout, symbols), tables, 50, 1)
+    expected = oracles.nearest(oracles.table_sums(tables, symbols), np.arange(2000), 50)
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+def test_first_nonfinite_row_finds_nan_and_infinity(rng):
+    x = rng.normal(size=(9, 5)).astype(np.float32)
+    assert _kernels.first_nonfinite_row(x) == -1
+    for bad in (np.nan, np.inf, -np.inf):
+        y = x.copy()
+        y[7, 4] = bad
+        y[8, 0] = bad
+        assert _kernels.first_nonfinite_row(y) == 7
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("name", ISAS)
+def test_environment_variable_chooses_the_instruction_set(name):
+    result = run_python("import rankhash; print(rankhash.cpu_info().isa)", RANKHASH_ISA=name)
+    assert result.stdout.strip() == name
+
+
+def test_unknown_instruction_set_is_an_error_that_names_the_known_ones():
+    result = run_python("import rankhash", RANKHASH_ISA="mmx")
+    assert result.returncode != 0
+    assert "RANKHASH_ISA='mmx'" in result.stderr
+    assert "scalar" in result.stderr
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
+def test_a_bad_number_of_threads_is_refused(bad):
+    with pytest.raises(InvalidInputError, match="n_threads"):
+        _kernels.resolve_threads(bad)
+
+
+def test_searches_from_many_python_threads_agree(rng):
+    layout = CodeLayout(32, 4)
+    symbols = rng.integers(0, 4, (20000, 32)).astype(np.uint8)
+    view, queries = view_of(layout, symbols), layout.pack(symbols[:70])
+    expected = _kernels.search(view, queries, 5, 1)
+    results = [None] * 8
+
+    def work(i):
+        for _ in range(5):
+            results[i] = _kernels.search(view, queries, 5, 1 + i % 4)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for ids, distances in results:
+        np.testing.assert_array_equal(ids, expected[0])
+        np.testing.assert_array_equal(distances, expected[1])
+
+
+def test_threads_work_after_a_fork():
+    code = """
+import os, warnings, numpy as np
+warnings.simplefilter("ignore")
+from rankhash import CodeLayout, FlatIndex
+layout = CodeLayout(32, 4)
+codes = np.random.default_rng(0).integers(0, 256, (20000, 8), dtype=np.uint8)
+index = FlatIndex(layout)
+index.add(codes)
+expected = index.search(codes[:3], 5, n_threads=2)
+child = os.fork()
+if child == 0:
+    same = (index.search(codes[:3], 5, n_threads=2).ids == expected.ids).all()
+    os._exit(0 if same else 1)
+print("child", os.waitpid(child, 0)[1])
+"""
+    result = run_python(code)
+    assert result.stdout.strip() == "child 0", result.stderr
