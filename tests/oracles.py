@@ -8,8 +8,9 @@ import numpy as np
 def pack(symbols, arity):
     """Symbol s takes bits s·b … s·b+b-1 of its row, least significant first."""
     b = (arity - 1).bit_length()
-    bits = (np.asarray(symbols)[:, :, None] >> np.arange(b)) & 1
-    return np.packbits(bits.reshape(len(symbols), -1).astype(np.uint8), axis=1, bitorder="little")
+    symbols = np.asarray(symbols)
+    bits = (symbols[:, :, None] >> np.arange(b)) & 1
+    return np.packbits(bits.reshape(len(symbols), symbols.shape[1] * b).astype(np.uint8), axis=1, bitorder="little")
 
 
 def encode(vectors, projections, bias, center, n_symbols):
@@ -67,3 +68,42 @@ def within(distances, ids, radius):
         all_distances.extend(row[order])
         offsets.append(len(all_ids))
     return np.array(offsets), np.array(all_ids, np.int64), np.array(all_distances, np.float32)
+
+
+# -- hashers ---------------------------------------------------------------------------------------------------------
+
+
+def linear_scores(vectors, projections, bias, center, n_symbols, arity):
+    """The competing values (n, n_symbols, arity) in float64; a single row stands for 0 against its value."""
+    points = vectors.astype(np.float64) - (0 if center is None else center.astype(np.float64))
+    scores = points @ projections.astype(np.float64).T + (0 if bias is None else bias)
+    if len(projections) == n_symbols * arity:
+        return scores.reshape(len(vectors), n_symbols, arity)
+    return np.stack([np.zeros_like(scores), scores], axis=2)
+
+
+def window_scores(vectors, windows):
+    """The products (n, n_symbols, arity) of the entries that the windows name, in float64."""
+    scores = np.empty((len(vectors), *windows.shape[:2]))
+    for row, vector in enumerate(vectors.astype(np.float64)):
+        for symbol, window in enumerate(windows):
+            for place, dimensions in enumerate(window):
+                scores[row, symbol, place] = np.prod(vector[dimensions])
+    return scores
+
+
+def winners(scores):
+    """The first of the largest, and by how much it leads."""
+    ordered = np.sort(scores, axis=2)
+    return scores.argmax(axis=2), ordered[:, :, -1] - ordered[:, :, -2]
+
+
+def bit_distances(a, b):
+    """The number of differing bits of every row of ``a`` to every row of ``b``."""
+    return np.unpackbits(a[:, None, :] ^ b[None, :, :], axis=2).sum(axis=2)
+
+
+def order_agreement(x, y):
+    """The share of ordered pairs of dimensions in which x and y have the same first maximum."""
+    pairs = [(i, j) for i in range(len(x)) for j in range(len(x)) if i != j]
+    return np.mean([(x[j] > x[i]) == (y[j] > y[i]) for i, j in pairs])

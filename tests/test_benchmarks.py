@@ -39,9 +39,7 @@ def fabricated(ours: list[float], theirs: list[float], *, agree: bool = True) ->
         "scale": 1e9 / 1e6,
         "clock": "thread",
         "answers": {"agree": agree, "checked": ""},
-        "comparisons": [
-            {"peer": "faiss", "title": "FAISS", "kind": "speedup", "n_bytes": 0, "show_variant": True}
-        ],
+        "comparisons": [{"peer": "faiss", "title": "FAISS", "kind": "speedup", "n_bytes": 0, "show_variant": True}],
         "samples": {"thread": samples},
     }
     return {
@@ -98,9 +96,7 @@ def test_check_finds_a_stale_page_and_leaves_it_alone(page: Path) -> None:
     assert draw(page, result, "--check").returncode == 0
 
 
-@pytest.mark.parametrize(
-    "text", ["<!-- bench:scan -->\n", "<!-- bench:nothing -->\n<!-- /bench:nothing -->\n"]
-)
+@pytest.mark.parametrize("text", ["<!-- bench:scan -->\n", "<!-- bench:nothing -->\n<!-- /bench:nothing -->\n"])
 def test_unclosed_or_unknown_marker_is_refused(page: Path, text: str) -> None:
     page.write_text(text, encoding="utf-8")
     done = draw(page, fabricated([1e-4], [7e-4]))
@@ -168,9 +164,7 @@ def test_case_names_of_a_group_differ(group: str) -> None:
         ("tables", "32 bits", "pq"),
     ],
 )
-def test_quick_run_keeps_raw_samples_and_compares_answers(
-    tmp_path: Path, group: str, only: str, peer: str
-) -> None:
+def test_quick_run_keeps_raw_samples_and_compares_answers(tmp_path: Path, group: str, only: str, peer: str) -> None:
     done = run_script("run.py", group, "--quick", "--only", only, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     text = (tmp_path / f"{group}.json").read_text(encoding="utf-8")

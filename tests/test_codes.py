@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles_hashers_part import bit_distances, pack_bits, symbol_distances
+from oracles import bit_distances, hamming, pack
 from rankhash.codes import MAX_SYMBOLS, CodeLayout
 from rankhash.errors import InvalidInputError, LayoutMismatchError
 
@@ -30,7 +30,7 @@ def test_unpack_gives_back_what_was_packed(n_symbols, arity, n, seed):
     codes = layout.pack(symbols)
     assert codes.shape == (n, layout.n_bytes)
     assert codes.dtype == np.uint8
-    np.testing.assert_array_equal(codes, pack_bits(symbols, arity))
+    np.testing.assert_array_equal(codes, pack(symbols, arity))
     np.testing.assert_array_equal(layout.unpack(codes), symbols)
 
 
@@ -76,7 +76,7 @@ def test_one_hot_keeps_the_distance(n_symbols, arity):
     symbols = draw_symbols(layout, 20)
     bits, scale = layout.one_hot(symbols)
     assert bits.shape == (20, -(-n_symbols * arity // 8))
-    np.testing.assert_array_equal(bit_distances(bits, bits), scale * symbol_distances(symbols, symbols))
+    np.testing.assert_array_equal(bit_distances(bits, bits), scale * hamming(symbols, symbols))
 
 
 @pytest.mark.parametrize("arity", [2, 4, 8, 16])
@@ -86,7 +86,7 @@ def test_simplex_keeps_the_distance_in_fewer_bits(n_symbols, arity):
     symbols = draw_symbols(layout, 20)
     bits, scale = layout.simplex(symbols)
     assert bits.shape == (20, -(-n_symbols * (arity - 1) // 8))
-    np.testing.assert_array_equal(bit_distances(bits, bits), scale * symbol_distances(symbols, symbols))
+    np.testing.assert_array_equal(bit_distances(bits, bits), scale * hamming(symbols, symbols))
 
 
 def test_simplex_refuses_other_arities():
@@ -139,9 +139,7 @@ def test_pack_refuses_what_are_no_symbols_of_the_layout(symbols, sentence):
 def test_unpack_refuses_codes_of_another_layout():
     layout = CodeLayout(5, 5)
     good = layout.pack(np.full((3, 5), 4, np.uint8))
-    with pytest.raises(
-        LayoutMismatchError, match=r"codes of 5 symbols of arity 5 must have the shape \(n, 2\)"
-    ):
+    with pytest.raises(LayoutMismatchError, match=r"codes of 5 symbols of arity 5 must have the shape \(n, 2\)"):
         layout.unpack(good[:, :1])
     with pytest.raises(LayoutMismatchError, match="codes must be uint8, got int64"):
         layout.unpack(good.astype(np.int64))

@@ -46,9 +46,7 @@ def rewrite(path, change):
     change(head, contents)
     contents.pop("digest", None)
     described = {
-        name: (entry.get("dtype"), entry.get("shape"))
-        for name, entry in head.items()
-        if isinstance(entry, dict)
+        name: (entry.get("dtype"), entry.get("shape")) for name, entry in head.items() if isinstance(entry, dict)
     }
     canonical = json.dumps([contents, described], sort_keys=True, separators=(",", ":"))
     contents["digest"] = hashlib.sha256(canonical.encode()).hexdigest()
@@ -90,15 +88,11 @@ def test_the_same_content_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "change", [np.asfortranarray, lambda a: a[::2], lambda a: a.astype(a.dtype.newbyteorder(">"))]
-)
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda a: a[::2], lambda a: a.astype(a.dtype.newbyteorder(">"))])
 def test_the_order_in_memory_does_not_matter(change, tmp_path):
     array = np.arange(24, dtype=np.int32).reshape(6, 4)
     write_file(tmp_path / "file", {"a": change(array)}, {}, "index")
-    assert_same(
-        read_file(tmp_path / "file", "index")[1], {"a": np.ascontiguousarray(change(array), np.int32)}
-    )
+    assert_same(read_file(tmp_path / "file", "index")[1], {"a": np.ascontiguousarray(change(array), np.int32)})
 
 
 def test_a_mapped_file_survives_being_replaced(path):
@@ -149,9 +143,7 @@ def test_a_full_disk_is_an_os_error(path, monkeypatch):
 def test_what_cannot_be_read_back_is_not_written(tmp_path):
     with pytest.raises(InvalidInputError, match="'a' must hold integers or floats to be saved, got object"):
         write_file(tmp_path / "file", {"a": np.array([None])}, {}, "index")
-    with pytest.raises(
-        InvalidInputError, match="names and parameters of more than 4194304 bytes cannot be saved"
-    ):
+    with pytest.raises(InvalidInputError, match="names and parameters of more than 4194304 bytes cannot be saved"):
         write_file(tmp_path / "file", {}, {"name": "x" * _files.MAX_HEADER_BYTES}, "index")
     with pytest.raises(FileNotFoundError):
         write_file(tmp_path / "missing" / "file", {}, {}, "index")
@@ -164,14 +156,10 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
 
 
 def test_another_kind_and_a_newer_version_are_told_apart(path):
-    with pytest.raises(
-        FileFormatError, match=r"file holds a rankhash index, and a rankhash hasher was expected"
-    ):
+    with pytest.raises(FileFormatError, match=r"file holds a rankhash index, and a rankhash hasher was expected"):
         read_file(path, "hasher")
     rewrite(path, lambda _, contents: contents.update(version=2))
-    with pytest.raises(
-        FileFormatError, match="has format version 2, but this rankhash reads version 1; upgrade"
-    ):
+    with pytest.raises(FileFormatError, match="has format version 2, but this rankhash reads version 1; upgrade"):
         read_file(path, "index")
 
 
@@ -232,9 +220,7 @@ HOSTILE = {
     "extra field": lambda head, _: head["codes"].update(more=1),
     "no entry": lambda head, _: head.update(codes=None),
     "missing tensor": lambda head, _: head.pop("vectors"),
-    "added empty tensor": lambda head, _: head.update(
-        x={"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
-    ),
+    "added empty tensor": lambda head, _: head.update(x={"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}),
     "no header": lambda _, contents: contents.pop("header"),
     "list as header": lambda _, contents: contents.update(header=[1]),
     "no kind": lambda _, contents: contents.pop("kind"),

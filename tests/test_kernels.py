@@ -8,15 +8,28 @@ import sys
 import threading
 
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oracles
 from rankhash import CodeLayout, InvalidInputError, _kernels, cpu_info
 
 ISAS = cpu_info().available
-SHAPES = [(64, 2), (32, 4), (16, 16), (128, 2), (64, 4), (32, 16), (1, 2), (5, 3), (13, 8), (20, 5), (7, 16), (300, 7)]
+SHAPES = [
+    (64, 2),
+    (32, 4),
+    (16, 16),
+    (128, 2),
+    (64, 4),
+    (32, 16),
+    (1, 2),
+    (5, 3),
+    (13, 8),
+    (20, 5),
+    (7, 16),
+    (300, 7),
+]
 
 
 def view_of(layout, symbols, live=None):
@@ -56,9 +69,7 @@ case = {
 
 @settings(deadline=None, max_examples=300)
 @given(**case)
-def test_search_finds_what_brute_force_finds(
-    seed, n_symbols, arity, n, n_queries, k, share, threads, isa_name
-):
+def test_search_finds_what_brute_force_finds(seed, n_symbols, arity, n, n_queries, k, share, threads, isa_name):
     rng, symbols, queries = draw_case(seed, n_symbols, arity, n, n_queries)
     layout = CodeLayout(n_symbols, arity)
     live = None if share is None else rng.random(n) < share
@@ -177,7 +188,11 @@ def test_first_nonfinite_row_finds_nan_and_infinity(rng):
 
 def run_python(code, **environment):
     return subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/codes.hpp"
@@ -40,8 +41,8 @@ Result<T> give(std::vector<T>&& values) {
   return Result<T>(owned->data(), {owned->size()}, owner);
 }
 
-nb::tuple give(RadiusHits&& hits) {
-  return nb::make_tuple(give(std::move(hits.offsets)), give(std::move(hits.ids)), give(std::move(hits.distances)));
+std::tuple<Result<int64_t>, Result<int64_t>, Result<float>> give(RadiusHits&& hits) {
+  return {give(std::move(hits.offsets)), give(std::move(hits.ids)), give(std::move(hits.distances))};
 }
 
 CodesView make_view(const In<uint8_t, 3>& blocks, int64_t size, int n_symbols, int arity,
@@ -67,11 +68,13 @@ NB_MODULE(_native, m) {
   m.def("available_isas", isa_names);
   m.def("use_isa", [](const std::string& name) { return use_kernels(name.c_str()); }, "name"_a);
 
-  m.def("first_nonfinite_row", [](const In<float, 2>& x) { return first_nonfinite_row(x.data(), x.shape(0), x.shape(1)); },
-        "vectors"_a, Released());
+  m.def("first_nonfinite_row",
+        [](const In<float, 2>& x) { return first_nonfinite_row(x.data(), x.shape(0), x.shape(1)); }, "vectors"_a,
+        Released());
   m.def("encode",
-        [](const In<float, 2>& x, const In<float, 2>& weights, const std::optional<In<float, 1>>& bias, const std::optional<In<float, 1>>& center,
-           int n_symbols, int arity, int n_threads, const Out<uint8_t, 2>& codes) {
+        [](const In<float, 2>& x, const In<float, 2>& weights, const std::optional<In<float, 1>>& bias,
+           const std::optional<In<float, 1>>& center, int n_symbols, int arity, int n_threads,
+           const Out<uint8_t, 2>& codes) {
           const Projections projections{weights.data(), data_or_null(bias), data_or_null(center),
                                         static_cast<int>(weights.shape(0)) / n_symbols};
           encode_projections(x.data(), x.shape(0), x.shape(1), projections, make_layout(n_symbols, arity), n_threads,

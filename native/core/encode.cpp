@@ -74,14 +74,18 @@ void encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows
 
 int64_t first_nonfinite_row(const float* x, int64_t n, int64_t d) {
   constexpr uint32_t kExponent = 0x7F800000u;
-  for (int64_t i = 0; i < n; ++i) {
+  constexpr int64_t kChunk = 4096;  // many numbers at once: rows may be short
+  const auto is_bad = [](float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return static_cast<uint32_t>((bits & kExponent) == kExponent);
+  };
+  for (int64_t first = 0; first < n * d; first += kChunk) {
+    const float* chunk = x + first;
+    const int64_t size = std::min(kChunk, n * d - first);
     uint32_t bad = 0;
-    for (int64_t j = 0; j < d; ++j) {
-      uint32_t bits;
-      std::memcpy(&bits, x + i * d + j, 4);
-      bad |= (bits & kExponent) == kExponent;
-    }
-    if (bad) return i;
+    for (int64_t i = 0; i < size; ++i) bad |= is_bad(chunk[i]);
+    if (bad) return (first + (std::find_if(chunk, chunk + size, is_bad) - chunk)) / d;
   }
   return -1;
 }

@@ -13,6 +13,7 @@ from .errors import (
     FileFormatError,
     IdError,
     InvalidInputError,
+    InvalidTypeError,
     LayoutMismatchError,
     RankhashError,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Hasher",
     "IdError",
     "InvalidInputError",
+    "InvalidTypeError",
     "LayoutMismatchError",
     "Neighbors",
     "RadiusNeighbors",

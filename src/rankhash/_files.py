@@ -102,9 +102,7 @@ def _finish(path: Path, mode: int) -> None:
     """Flush a written file to the disk, unless no reader would take it."""
     with open(path, "rb+") as file:
         if int.from_bytes(file.read(8), "little") > MAX_HEADER_BYTES:
-            raise InvalidInputError(
-                f"names and parameters of more than {MAX_HEADER_BYTES} bytes cannot be saved"
-            )
+            raise InvalidInputError(f"names and parameters of more than {MAX_HEADER_BYTES} bytes cannot be saved")
         os.chmod(path, mode)
         os.fsync(file.fileno())
 
@@ -136,9 +134,7 @@ def _digest(contents: dict[str, Any], described: dict[str, tuple[str, tuple[int,
     return hashlib.sha256(_json([contents, described]).encode()).hexdigest()
 
 
-def read_file(
-    path: PathLike, kind: str, *, mmap: bool = False, verify: bool = True
-) -> tuple[dict[str, Any], Tensors]:
+def read_file(path: PathLike, kind: str, *, mmap: bool = False, verify: bool = True) -> tuple[dict[str, Any], Tensors]:
     """The header and the tensors of a file that :func:`write_file` wrote.
 
     Parameters

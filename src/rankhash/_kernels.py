@@ -87,7 +87,7 @@ def encode(
 ) -> U8:
     """Packed codes ``(n, n_bytes)`` of the winners among ``(x - center)·w + bias``.
 
-    ``vectors`` is (n, d) float32, C-contiguous and finite; ``projections`` is (rows, d), ``bias`` (rows,), ``center`` (d,).
+    ``vectors`` is (n, d) float32, contiguous and finite; ``projections`` (rows, d), ``bias`` (rows,), ``center`` (d,)
     With n_symbols · arity rows, the rows of one symbol stand together and the first of the largest wins; with arity 2
     and n_symbols rows, a symbol is 1 where its row is positive. Each projection is summed in the order of the
     dimensions by fused multiply-adds, so that codes depend neither on the instruction set nor on the number of threads

@@ -89,18 +89,18 @@ class CodeLayout:
 
     def check(self, codes: Any) -> NDArray[np.uint8]:
         """``codes`` as a contiguous array, after making sure that they have this layout."""
-        codes = np.asarray(codes)
-        self._check_shape(codes, self.n_bytes, "codes")
-        if codes.dtype != np.uint8:
-            raise LayoutMismatchError(f"codes must be uint8, got {codes.dtype}; pack symbols with layout.pack first")
-        codes = np.ascontiguousarray(codes)
-        bad = _kernels.first_invalid_code(codes, self.n_symbols, self.arity)
+        given = np.asarray(codes)
+        self._check_shape(given, self.n_bytes, "codes")
+        if given.dtype != np.uint8:
+            raise LayoutMismatchError(f"codes must be uint8, got {given.dtype}; pack symbols with layout.pack first")
+        checked: NDArray[np.uint8] = np.ascontiguousarray(given)
+        bad = _kernels.first_invalid_code(checked, self.n_symbols, self.arity)
         if bad >= 0:
             raise LayoutMismatchError(
                 f"row {bad} is not a code of {self.n_symbols} symbols of arity {self.arity}; "
                 "encode with the hasher that this layout belongs to"
             )
-        return codes
+        return checked
 
     def _check_shape(self, array: NDArray[Any], width: int, what: str) -> None:
         if array.ndim != 2 or array.shape[1] != width:
@@ -134,4 +134,5 @@ class CodeLayout:
 
     def _embed(self, symbols: Any, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
         symbols = self.unpack(self.pack(symbols))
-        return np.packbits(rows[symbols].reshape(len(symbols), -1), axis=1, bitorder="little")
+        bits = rows[symbols].reshape(len(symbols), self.n_symbols * rows.shape[1])
+        return np.packbits(bits, axis=1, bitorder="little")

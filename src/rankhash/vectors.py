@@ -54,9 +54,7 @@ def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner:
     return batches(X, n_features=n_features, name=name, owner=owner).whole()
 
 
-def batches(
-    X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash"
-) -> VectorBatches:
+def batches(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> VectorBatches:
     """``X`` as batches of vectors, after its type and shape were checked; see :func:`as_vectors`.
 
     The numbers themselves are converted and checked batch by batch, each time the batches are gone through.
@@ -126,17 +124,13 @@ class VectorBatches:
             value = values[np.abs(values).argmax()]
             return f"{self.name} must fit into float32, but row {row} holds {value:g}; scale it down"
         what = "NaN" if np.isnan(values).any() else "infinity"
-        return (
-            f"{self.name} must hold finite numbers, but row {row} holds {what}; drop or fill such rows first"
-        )
+        return f"{self.name} must hold finite numbers, but row {row} holds {what}; drop or fill such rows first"
 
 
 def _as_numbers(X: Any, name: str) -> NDArray[Any]:
     """``X`` as an array of floats, integers or booleans of any shape, not copied where that is possible."""
     if issparse(X):
-        raise InvalidTypeError(
-            f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()"
-        )
+        raise InvalidTypeError(f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()")
     if np.ma.is_masked(X):
         raise InvalidInputError(f"{name} has masked values; fill them with {name}.filled(...) first")
     try:
@@ -176,9 +170,7 @@ def _check_shape(array: NDArray[Any], n_features: int | None, name: str, owner: 
         )
     if 0 in array.shape:
         what = "sample(s)" if array.shape[0] == 0 else "feature(s)"
-        raise InvalidInputError(
-            f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required."
-        )
+        raise InvalidInputError(f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required.")
     if n_features is not None and array.shape[1] != n_features:
         raise InvalidInputError(
             f"{name} has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"

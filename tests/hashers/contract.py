@@ -126,9 +126,7 @@ class HasherContract:
     @pytest.mark.parametrize("n_threads", [1, 2, 3, 7, None])
     def test_the_number_of_threads_does_not_matter(self, fitted, n_threads):
         rows = draw_vectors(1000, seed=1)
-        np.testing.assert_array_equal(
-            fitted.encode(rows, n_threads=n_threads), fitted.encode(rows, n_threads=1)
-        )
+        np.testing.assert_array_equal(fitted.encode(rows, n_threads=n_threads), fitted.encode(rows, n_threads=1))
 
     @pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2"])
     def test_an_impossible_number_of_threads_is_refused(self, fitted, n_threads):
@@ -170,9 +168,7 @@ class HasherContract:
     @pytest.mark.parametrize("method", ["transform", "encode", "score_tables"])
     def test_another_width_is_refused(self, fitted, method):
         name = type(fitted).__name__
-        with pytest.raises(
-            InvalidInputError, match=f"has 3 features, but {name} is expecting 12 features as input"
-        ):
+        with pytest.raises(InvalidInputError, match=f"has 3 features, but {name} is expecting 12 features as input"):
             getattr(fitted, method)(X[:, :3])
 
     def test_a_failed_fit_leaves_the_hasher_as_it_was(self, fitted):

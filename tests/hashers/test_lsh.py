@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oracles_hashers_part import linear_scores, winners
+from oracles import linear_scores, winners
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers import LSH, load_hasher
 
@@ -120,7 +120,5 @@ def test_a_file_with_hyperplanes_that_are_not_finite_is_refused(value, tmp_path)
     normals[3, 1] = value
     hasher._adopt({"projections_": normals}, hasher.layout_, hasher.n_features_in_, None)
     hasher.save(tmp_path / "hasher")
-    with pytest.raises(
-        FileFormatError, match="does not describe a usable LSH: its arrays do not fit together"
-    ):
+    with pytest.raises(FileFormatError, match="does not describe a usable LSH: its arrays do not fit together"):
         load_hasher(tmp_path / "hasher")

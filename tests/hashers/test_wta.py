@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oracles_hashers_part import order_agreement, window_scores, winners
+from oracles import order_agreement, window_scores, winners
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers import WTA, load_hasher
 
@@ -57,8 +57,7 @@ def test_pairs_agree_with_the_probability_of_the_order(seed):
     x = rng.normal(size=30)
     pair = np.stack([x, x + rng.normal(size=30) * (0.2 + seed)])
     agreed = [
-        np.equal(*WTA(4096, 2, random_state=10 * seed + part).fit(pair).transform(pair)).mean()
-        for part in range(4)
+        np.equal(*WTA(4096, 2, random_state=10 * seed + part).fit(pair).transform(pair)).mean() for part in range(4)
     ]
     expected = order_agreement(*pair)
     deviation = np.sqrt(expected * (1 - expected) / (4 * 4096))
@@ -127,7 +126,5 @@ def test_a_file_whose_windows_leave_the_vectors_is_refused(dimension, tmp_path):
     windows[3, 1, 0] = dimension
     hasher._adopt({"windows_": windows}, hasher.layout_, hasher.n_features_in_, None)
     hasher.save(tmp_path / "hasher")
-    with pytest.raises(
-        FileFormatError, match="does not describe a usable WTA: its arrays do not fit together"
-    ):
+    with pytest.raises(FileFormatError, match="does not describe a usable WTA: its arrays do not fit together"):
         load_hasher(tmp_path / "hasher")

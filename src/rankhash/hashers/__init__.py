@@ -36,9 +36,7 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
     header, arrays = _files.read_file(path, "hasher")
     method = header.get("method")
     if not isinstance(method, str) or method not in HASHERS:
-        raise FileFormatError(
-            f"{os.fspath(path)} holds a hasher that this rankhash does not know: {method!r}"
-        )
+        raise FileFormatError(f"{os.fspath(path)} holds a hasher that this rankhash does not know: {method!r}")
     try:
         return HASHERS[method]._restore(header, arrays)
     except (KeyError, TypeError, ValueError) as error:

@@ -72,9 +72,7 @@ class WTA(Hasher):
     windows_: NDArray[np.int32]
     _code_arrays = ("windows_",)
 
-    def __init__(
-        self, n_symbols: int = 64, arity: int = 4, *, degree: int = 1, random_state: Any = None
-    ) -> None:
+    def __init__(self, n_symbols: int = 64, arity: int = 4, *, degree: int = 1, random_state: Any = None) -> None:
         self.n_symbols = n_symbols
         self.arity = arity
         self.degree = degree
@@ -86,9 +84,7 @@ class WTA(Hasher):
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         n_features = training.vectors.n_features
         if n_features < 2:
-            raise InvalidInputError(
-                "WTA compares dimensions, so it needs at least 2 of them, got n_features=1"
-            )
+            raise InvalidInputError("WTA compares dimensions, so it needs at least 2 of them, got n_features=1")
         training.vectors.check()
         windows = np.empty((self.n_symbols, self.arity, self.degree), np.int32)
         for symbol in range(self.n_symbols):

@@ -55,9 +55,7 @@ class CodeStore:
         """What a search reads, with ``live`` in place of the store's own."""
         ids = None if self.ids is None else self.ids[: self.size]
         layout = self.layout
-        return _kernels.CodesView(
-            self.blocks, self.size, layout.n_symbols, layout.arity, live, ids, self.n_ordered
-        )
+        return _kernels.CodesView(self.blocks, self.size, layout.n_symbols, layout.arity, live, ids, self.n_ordered)
 
     def positions_by_id(self) -> I64:
         """The positions of the living codes in the order of their ids."""
@@ -94,7 +92,8 @@ class CodeStore:
     def _alive(self, positions: I64) -> Flags:
         if self.live is None:
             return np.ones(len(positions), dtype=bool)
-        return (self.live[positions >> 3] >> (positions & 7).astype(np.uint8) & 1).astype(bool)
+        bits: U8 = self.live[positions >> 3] >> (positions & 7).astype(np.uint8)
+        return (bits & 1).astype(bool)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -235,7 +234,11 @@ class CodeStore:
             arrays["live"] = self.live[: n_blocks * _kernels.SLICE]
         layout = self.layout
         header = {
-            "layout": {"n_symbols": layout.n_symbols, "arity": layout.arity, "fingerprint": layout.fingerprint},
+            "layout": {
+                "n_symbols": layout.n_symbols,
+                "arity": layout.arity,
+                "fingerprint": layout.fingerprint,
+            },
             "size": self.size,
             "n_ordered": self.n_ordered,
             "next_id": self.next_id,

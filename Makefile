@@ -1,0 +1,62 @@
+# Everything a person needs: `make` alone says what there is. Each target does its own set-up in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := CMakeLists.txt $(shell find native -name '*.[ch]pp')
+BUILT := $(VENV)/.built
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint format bench bench-render sanitize wheel clean
+
+help:  ## Say what the targets do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.made: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+$(BUILT): $(VENV)/.made $(NATIVE)
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.linters: $(BUILT)
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	touch $@
+
+$(VENV)/.peers: $(BUILT)
+	$(BIN)/python -m pip install --quiet --editable '.[peers,test]'
+	touch $@
+
+demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, say how good it is
+	$(BIN)/python examples/demo.py
+
+test: $(BUILT)  ## Run the tests (a few minutes)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(BUILT)  ## Run the tests and those that are slow
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.linters  ## Check style, types and the generated stub
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/stub.py --check
+
+format: $(VENV)/.linters  ## Format the code and write the stub anew
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python tools/stub.py
+
+bench: $(VENV)/.peers  ## Measure beside FAISS and render the tables (an hour; `make bench GROUPS=scan` for a part)
+	$(BIN)/python benchmarks/run.py $(GROUPS)
+	$(BIN)/python benchmarks/render.py
+
+sanitize: $(BUILT)  ## Run the native tests under AddressSanitizer and UBSan
+	$(BIN)/python tools/sanitize.py
+
+wheel: $(BUILT)  ## Build a wheel and try it in a venv of its own
+	$(BIN)/python tools/try_wheel.py
+
+clean:  ## Remove the venv and all that was built
+	rm -rf $(VENV) build dist

@@ -1,0 +1,49 @@
+"""What a second thread brings, in wall-clock time, since that is what threads are for."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from statistics import median
+
+import numpy as np
+
+import measure
+from case import Case, Comparison, Outcome
+from data import Spec, problem
+
+
+def run(case: Case) -> Outcome:
+    """Several rounds of two threads beside one; each counts with its best, for neighbours disturb both."""
+    spec, k, n_threads = Spec.of(case.params), case.params["k"], case.params["n_threads"]
+    if len(os.sched_getaffinity(0)) < n_threads:
+        raise RuntimeError(f"this case needs {n_threads} cores; run it where the process may use them")
+    p = problem(spec)
+    many = partial(p.index.search, p.queries, k, n_threads=n_threads)
+    one = partial(p.index.search, p.queries, k, n_threads=1)
+    samples: measure.Samples = {clock: {} for clock in measure.CLOCKS}
+    loads = []
+    for turn in range(1, case.params["rounds"] + 1):
+        loads.append(os.getloadavg()[0])
+        pair = {f"ours:round {turn}": many, f"one_thread:round {turn}": one}
+        for clock, times in measure.interleave(pair, case.params["repeats"]).items():
+            samples[clock].update(times)
+    return Outcome(
+        unit="ms per batch",
+        scale=1e3,
+        clock="wall",
+        samples=samples,
+        comparisons=[Comparison("one_thread", "one thread", show_variant=False)],
+        agree=bool(
+            np.array_equal(many().ids, one().ids) and np.array_equal(many().distances, one().distances)
+        ),
+        checked="both thread counts give the same arrays",
+        extra={"load_before_each_round": loads, "cpu_time_over_one_thread": _cpu_overhead(samples)},
+    )
+
+
+def _cpu_overhead(samples: measure.Samples) -> float:
+    """CPU time of all threads over that of one thread's run: 1 if nothing is lost to sharing."""
+    by_name = samples["process"]
+    ours = min(median(v) for name, v in by_name.items() if name.startswith("ours"))
+    return ours / min(median(v) for name, v in by_name.items() if name.startswith("one_thread"))

@@ -1,0 +1,125 @@
+"""Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
+
+What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
+``scan``; ``bench:goals`` takes one table of every line that has a goal. Needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from summary import Row, rows
+
+HERE = Path(__file__).parent
+FILES = [HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"]
+BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
+MARKER = re.compile(r"<!-- /?bench:\w+ -->")
+HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
+ORDER = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
+
+
+def main() -> int:
+    """0 if every file is up to date (or now is), 1 if ``--check`` found a stale one."""
+    parser = argparse.ArgumentParser(description="Draw the benchmark tables from the raw results.")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="Markdown files with bench markers"
+    )
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
+    args = parser.parse_args()
+    results = load_results(args.results)
+    stale = False
+    for path in args.files or [path for path in FILES if path.exists()]:
+        text = path.read_text(encoding="utf-8")
+        new = render(text, results, path.name)
+        if new != text and args.check:
+            stale = True
+            print(f"{path.name} is stale: run python benchmarks/render.py")
+        elif new != text:
+            path.write_text(new, encoding="utf-8")
+            print(f"{path.name}: tables drawn")
+    return 1 if stale else 0
+
+
+def load_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The results of every group that was measured, in the order in which they are shown."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
+    return {group: found[group] for group in sorted(found, key=_place)}
+
+
+def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
+    """``text`` with every block between markers drawn anew."""
+    markers, blocks = len(MARKER.findall(text)), len(BLOCK.findall(text))
+    if markers != 2 * blocks:
+        raise SystemExit(
+            f"{name} has {markers} bench markers but {blocks} closed blocks; close each with its own name"
+        )
+    return BLOCK.sub(lambda match: match[1] + _block(match[2], results, name) + match[3], text)
+
+
+def _place(group: str) -> tuple[int, str]:
+    return (ORDER.index(group) if group in ORDER else len(ORDER), group)
+
+
+def _block(group: str, results: dict[str, dict[str, Any]], name: str) -> str:
+    if group not in (*ORDER, "goals"):
+        raise SystemExit(f"{name} asks for bench:{group}; there are {', '.join((*ORDER, 'goals'))}")
+    chosen = list(results.values()) if group == "goals" else [results[group]] if group in results else []
+    if not chosen:
+        return "_Not measured yet._\n"
+    lines = [line for result in chosen for line in _lines(result, only_goals=group == "goals")]
+    notes = list(dict.fromkeys(_origin(result, load=group != "goals") for result in chosen))
+    return "\n".join([HEADER, *lines, "", *notes]) + "\n"
+
+
+def _lines(result: dict[str, Any], *, only_goals: bool) -> list[str]:
+    prefix = f"{result['group']}: " if only_goals else ""
+    out = []
+    for case in result["cases"]:
+        wrong = case["answers"]["agree"] is False
+        out += [
+            _line(row, prefix, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals
+        ]
+    return out
+
+
+def _line(row: Row, prefix: str, *, wrong: bool) -> str:
+    reached = {None: "", True: "yes", False: "**no**"}[row.reached]
+    cells = [
+        prefix + row.case,
+        row.unit,
+        _number(row.ours),
+        f"{row.peer} {_number(row.theirs)}",
+        f"{row.ratio:.2f}",
+        row.goal,
+        "**answers differ**" if wrong else reached,
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _number(value: float) -> str:
+    """Three significant digits, and no fewer than stand before the point."""
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+
+
+def _origin(result: dict[str, Any], *, load: bool) -> str:
+    machine, versions = result["machine"], result["versions"]
+    facts = [
+        f"{machine['cpu']}, {machine['cores']} cores, {result['isa']}",
+        f"commit {result['commit'][:10]}" + (" with uncommitted changes" if result["dirty"] else ""),
+        f"FAISS {versions['faiss-cpu']}, NumPy {versions['numpy']}",
+        result["date"][:10],
+    ]
+    if load:
+        facts.append(f"load {result['load_before'][0]:.1f} before, {result['load_after'][0]:.1f} after")
+    warning = "**Quick run on small data: not a measurement.** " if result["quick"] else ""
+    return f"{warning}_{'; '.join(facts)}._"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
