@@ -6,11 +6,12 @@
 #include "kernels/hamming_impl.hpp"
 #include "kernels/lut_impl.hpp"
 #include "kernels/project_impl.hpp"
+#include "kernels/train_impl.hpp"
 
 namespace rankhash {
 extern const Kernels kernels_scalar;
 const Kernels kernels_scalar = {
     "scalar",           scalar::expand,          scalar::count_expanded, scalar::count_direct, scalar::make_columns,
     scalar::sum_tables, scalar::sum_tables_wide, scalar::load_tile,      scalar::project,      scalar::multiply,
-    scalar::pack_tile};
+    scalar::pack_tile,  scalar::train,           scalar::pair_gradient};
 }  // namespace rankhash
