@@ -17,7 +17,7 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import LSH, WTA, Hasher, load_hasher
+from .hashers import LSH, RSH, SRSH, WTA, Hasher, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .vectors import as_vectors
@@ -26,6 +26,8 @@ __version__ = _version("rankhash")
 
 __all__ = [
     "LSH",
+    "RSH",
+    "SRSH",
     "WTA",
     "CodeLayout",
     "CpuInfo",

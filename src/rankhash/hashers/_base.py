@@ -208,7 +208,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted hasher to a file that :func:`~rankhash.load_hasher` opens.
 
-        A ``random_state`` that is neither None nor an integer is saved as None; codes do not depend on it.
+        A ``random_state`` that is neither None nor an integer is saved as None, and so is a callback; codes do
+        not depend on them.
         """
         check_is_fitted(self)
         layout = self.layout_
@@ -297,6 +298,6 @@ def _storable(name: str, value: Any) -> Any:
     finite = not isinstance(value, float) or np.isfinite(value)
     if value is None or (isinstance(value, (bool, int, float, str)) and finite):
         return value
-    if name == "random_state":
+    if name in ("random_state", "callback"):
         return None
     raise InvalidInputError(f"{name}={value!r} cannot be saved; only numbers, text, True, False and None can")
