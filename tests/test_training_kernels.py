@@ -1,9 +1,9 @@
 """Learning from pairs: the kernels on every instruction set against their slow twins."""
 
 import numpy as np
-import oracles
 import pytest
 
+import oracles
 from rankhash import _kernels
 
 DIMENSIONS = [1, 7, 8, 9, 40, 65]

@@ -20,6 +20,7 @@ from .errors import (
 from .hashers import LSH, RSH, SRSH, WTA, Hasher, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
+from .tuning import Tuning, tune
 from .vectors import as_vectors
 
 __version__ = _version("rankhash")
@@ -41,7 +42,9 @@ __all__ = [
     "Neighbors",
     "RadiusNeighbors",
     "RankhashError",
+    "Tuning",
     "as_vectors",
     "cpu_info",
     "load_hasher",
+    "tune",
 ]

@@ -31,16 +31,26 @@ def average_precision(distances: NDArray[np.generic], relevant: NDArray[np.bool_
     >>> round(average_precision(np.array([0, 1, 1, 2]), np.array([True, True, False, False])), 4)
     0.9167
     """
+    if not np.any(relevant):
+        return 0.0
     precision, recall = precision_recall(distances, relevant)
     area = precision[0] * recall[0] + ((precision[1:] + precision[:-1]) / 2 * np.diff(recall)).sum()
     return float(area)
+
+
+def some_pairs(rng: np.random.Generator, n_points: int, most: int = 500_000) -> NDArray[np.int32]:
+    """All pairs ``(t, 2)`` of different points, or ``most`` random ones if there are more."""
+    if n_points * (n_points - 1) // 2 <= most:
+        return np.stack(np.triu_indices(n_points, 1), axis=1).astype(np.int32)
+    first, second = rng.integers(0, n_points, most), rng.integers(0, n_points - 1, most)
+    return np.stack([first, second + (second >= first)], axis=1).astype(np.int32)
 
 
 def pair_distances(
     symbols: NDArray[np.uint8], pairs: NDArray[np.integer], weights: NDArray[np.floating] | None = None
 ) -> NDArray[np.generic]:
     """The number of differing symbols of each pair ``(t, 2)`` of rows, or the sum of their weights."""
-    parts: list[NDArray[np.generic]] = []
+    parts: list[NDArray[np.generic]] = [np.empty(0, np.int64 if weights is None else np.float64)]
     step = max(1, (1 << 24) // symbols.shape[1])
     for start in range(0, len(pairs), step):
         part = pairs[start : start + step]

@@ -26,9 +26,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _files, _kernels
+from .. import _files, _kernels, _ranking
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
+from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
 
 if TYPE_CHECKING:
@@ -204,6 +205,23 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         scores = self._scores(self._open(Q, name="Q").whole())
         tables: F64 = np.minimum(scores.max(axis=2, keepdims=True) - scores, np.finfo(np.float32).max)
         return tables.astype(np.float32)
+
+    def score(self, X: Any, y: Any = None, *, similarity: Any = None) -> float:
+        """The average precision, 0 to 1, with which distances of codes find the similar pairs among ``X``.
+
+        It is the area under the curve of precision over recall, one point a radius, over all pairs of up to
+        1000 vectors, or 500 000 pairs of more. Similar are the pairs that ``similarity`` or ``y`` say, else
+        the ``n_neighbors`` (50, if the hasher has no such parameter) nearest on average.
+        """
+        data = self._open(X)
+        vectors, rng = data.whole(), np.random.default_rng(0)
+        if data.n_rows < 2:
+            raise InvalidInputError("score compares pairs, but there is 1 sample: n_samples=1")
+        source = pair_source(vectors, y, similarity, getattr(self, "n_neighbors", 50), rng)
+        pairs = _ranking.some_pairs(rng, data.n_rows)
+        labels = source.labels_of(pairs)
+        distances = _ranking.pair_distances(self.layout_.unpack(self.encode(vectors)), pairs[labels >= 0])
+        return _ranking.average_precision(distances, labels[labels >= 0] == 1)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted hasher to a file that :func:`~rankhash.load_hasher` opens.

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,14 +84,12 @@ def learn_function(x: F32, pairs: _kernels.I32, labels: _kernels.U8, start: F32,
     return learn(x, pairs, labels, np.array(start, np.float32, order="C"), rule)
 
 
-def _learn_online(
-    x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32, rule: Rule
-) -> tuple[F32, Trace]:
+def _learn_online(x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32, rule: Rule) -> tuple[F32, Trace]:
     n, trace, watch = len(pairs), Trace(), Watch(x, weights)
     lag, result = np.zeros_like(weights), weights
     half = n // 2
     edges = np.linspace(0, n, min(N_BLOCKS, n) + 1).astype(int)
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         totals = _kernels.train_pairs(
             x,
             pairs[first:last],
@@ -111,17 +110,13 @@ def _learn_online(
     return result, trace
 
 
-def _learn_batch(
-    x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32, rule: Rule
-) -> tuple[F32, Trace]:
+def _learn_batch(x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32, rule: Rule) -> tuple[F32, Trace]:
     n, trace, watch = len(pairs), Trace(), Watch(x, weights)
     total: F64 = np.zeros(weights.shape)
     per_block = N_STEPS // N_BLOCKS
     for step in range(N_STEPS):
         scores = np.ascontiguousarray(x @ weights.T)
-        gradient, totals = _kernels.pair_gradient(
-            scores, pairs, labels, hinge=rule.hinge, rho=rule.rho, lam=rule.lam
-        )
+        gradient, totals = _kernels.pair_gradient(scores, pairs, labels, hinge=rule.hinge, rho=rule.rho, lam=rule.lam)
         rate = rule.rate * (1 - step / N_STEPS) / N_STEPS
         weights = weights + np.float32(rate) * (gradient.T @ x)
         if step >= N_STEPS // 2:

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, MetricNeighbors, label_source
+from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
 from ..vectors import VectorBatches, as_vectors
-from ._base import F32, F64, Arrays, Hasher, Training, check_flag, check_integer
+from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
 from ._learning import Trace
 
 Callback = Callable[[dict[str, Any]], object]
@@ -103,18 +103,23 @@ class PairHasher(Hasher):
         if self.callback is not None and not callable(self.callback):
             raise InvalidInputError(f"callback must be a function or None, got {self.callback!r}")
 
-    def _problem(self, training: Training, rng: np.random.RandomState) -> Problem:
-        """The points, centred and of unit mean square length, and their pool of pairs."""
+    def _problem(
+        self, training: Training, rng: np.random.RandomState, frame: tuple[F32, float] | None = None
+    ) -> Problem:
+        """The points, centred and of unit mean square length, and their pool of pairs.
+
+        ``frame`` is a centre and a scale from before, instead of those of the points.
+        """
         data = training.vectors
         if data.n_rows < 2:
             raise InvalidInputError(f"{type(self).__name__} learns from pairs, but there is 1 sample: n_samples=1")
         known = label_source(training.y, training.similarity, data.n_rows)
         draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
         rows = None if isinstance(known, GivenPairs) else _some_rows(draws, data.n_rows, self.max_points)
-        center = self._center(data)
-        x, scale = _scaled(data, rows, center)
+        center, scale = (self._center(data), None) if frame is None else frame
+        x, scale = _scaled(data, rows, center, scale)
         if known is None:
-            source = MetricNeighbors(x, self.n_neighbors, draws)
+            source: PairSource = MetricNeighbors(x, self.n_neighbors, draws)
         else:
             source = known if rows is None else known.subset(rows)
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
@@ -169,9 +174,13 @@ class PairHasher(Hasher):
             "agreement_": (layout.n_symbols, 2),
             "errors_": (layout.n_symbols,),
             "weights_": (layout.n_symbols,),
+            "stream_": (2,),
         }
+        shares = ("balance_", "agreement_", "errors_")
         return (
             all(name in arrays and arrays[name].shape == shapes[name] for name in self._side_arrays)
+            and all((arrays[name] >= 0).all() and (arrays[name] <= 1).all() for name in shares)
+            and all((arrays[name] > 0).all() for name in ("scale_", "weights_") if name in self._side_arrays)
             and len(arrays.get("projections_", ())) == layout.n_symbols * layout.arity
             and super()._fits(arrays, layout, n_features)
         )
@@ -222,8 +231,8 @@ def _some_rows(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]
     return None if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 
-def _scaled(data: VectorBatches, rows: NDArray[np.int64] | None, center: F32) -> tuple[F32, float]:
-    """The rows around their centre, divided by the root of their mean square length, and that root."""
+def _scaled(data: VectorBatches, rows: NDArray[np.int64] | None, center: F32, scale: float | None) -> tuple[F32, float]:
+    """The rows around their centre divided by ``scale`` (None: the root of their mean square length)."""
     points = as_vectors(data.array if rows is None else data.array[rows], name=data.name)
     with np.errstate(over="ignore"):
         points = points - center
@@ -232,6 +241,7 @@ def _scaled(data: VectorBatches, rows: NDArray[np.int64] | None, center: F32) ->
         raise InvalidInputError("X must fit into float32 after centring; scale it down")
     if largest <= 1e-6 * float(np.abs(center).max(initial=0.0)) or largest == 0:
         raise InvalidInputError("all vectors are the same, so that there is nothing to tell apart; is X constant?")
-    lengths: F64 = np.einsum("ij,ij->i", points / np.float32(largest), points / np.float32(largest), dtype=np.float64)
-    scale = largest * float(np.sqrt(lengths.mean()))
+    if scale is None:
+        unit = points / np.float32(largest)
+        scale = largest * float(np.sqrt(np.einsum("ij,ij->i", unit, unit).mean(dtype=np.float64)))
     return (points / np.float32(scale)).astype(np.float32, copy=False), scale

@@ -10,14 +10,19 @@ from joblib import Parallel, delayed
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
+from ..vectors import batches
 from ._base import F32, Arrays, Training, _feature_names, _random_state
 from ._learning import Rule, Trace, learn_function
 from ._pairs import Callback, PairHasher, Problem, check_number
 from ._progress import FitProgress
+from ._start import start_scale
 from .lsh import _orthogonal_normals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+PAIRS_PER_POINT = 40
+"""Pairs that a batch of a stream gives for each of its vectors; more would overfit small batches."""
 
 
 class RSH(PairHasher):
@@ -42,8 +47,9 @@ class RSH(PairHasher):
     learning_rate
         The first step's size; it falls linearly to 0.
     init_scale
-        The size of the random start, which decides how far a function moves away from it. None grows it with
-        ``n_symbols``, as long codes need functions that differ.
+        The size of the random start, which decides how far a function moves away from it. None chooses it:
+        larger for long codes, whose functions must differ, smaller for pairs that do not follow the distance,
+        such as classes.
     similar_share
         The share of similar pairs among those that are drawn.
     n_neighbors
@@ -78,6 +84,8 @@ class RSH(PairHasher):
         The root of the mean square length of the centred vectors.
     balance_, agreement_, errors_ : ndarray
         What :meth:`report` shows.
+    stream_ : ndarray (2,)
+        The batches, and the pairs a function, that were learned from so far; see :meth:`partial_fit`.
     history_, n_iter_
         How learning went, and the most pairs that a function needed.
     layout_ : CodeLayout
@@ -106,6 +114,9 @@ class RSH(PairHasher):
     >>> print(hasher.report().splitlines()[0])
     RSH: 16 symbols of arity 4
     """
+
+    stream_: F32
+    _side_arrays = (*PairHasher._side_arrays, "stream_")
 
     def __init__(
         self,
@@ -157,24 +168,65 @@ class RSH(PairHasher):
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         problem = self._problem(training, rng)
-        return self._learn_all(problem, self._starts(problem, rng), rng, self.learning_rate)
+        starts = self._starts(problem, rng)
+        arrays = self._learn_all(problem, starts, rng, self.learning_rate, self.max_pairs)
+        arrays["stream_"] = np.array([1, self.max_pairs], np.float32)
+        return arrays
+
+    def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
+        """The hasher itself, after it has learned on from one more batch of vectors.
+
+        The first batch, if the hasher is not fitted, fixes centre, scale and number of features; every batch
+        gives the pairs among its own vectors, up to 40 a vector and function. The learning rate falls with
+        the number of pairs seen so far, so that codes settle. Batches should look alike and hold some hundred
+        vectors or more. Codes that were made before a batch no longer belong to the hasher, whose fingerprint
+        changes.
+        """
+        layout = CodeLayout(self.n_symbols, self.arity)
+        self._check_parameters()
+        fitted = hasattr(self, "layout_")
+        if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
+            raise InvalidInputError("n_symbols and arity cannot change between batches; call fit to start anew")
+        n_batches, n_seen = self.stream_ if fitted else (0, 0)
+        rng = _random_state(self.random_state)
+        rng.randint(0, 2**31 - 1, size=int(n_batches))  # an integer random_state must not draw the same again
+        data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
+        names = getattr(self, "feature_names_in_", None) if fitted else _feature_names(X)
+        problem = self._problem(Training(data, y, similarity), rng, self._frame() if fitted else None)
+        starts = self._learned() if fitted else self._starts(problem, rng)
+        n_pairs = min(self.max_pairs, PAIRS_PER_POINT * len(problem.x))
+        rate = self.learning_rate / np.sqrt(1 + n_seen / self.max_pairs)
+        arrays = self._learn_all(problem, starts, rng, rate, n_pairs)
+        arrays["stream_"] = np.array([n_batches + 1, n_seen + n_pairs], np.float32)
+        self._adopt(arrays, layout, data.n_features, names)
+        return self
+
+    def _frame(self) -> tuple[F32, float]:
+        """Centre and scale of a fitted hasher."""
+        center = np.zeros(self.n_features_in_, np.float32) if self.center_ is None else self.center_
+        return center, float(self.scale_[0])
+
+    def _learned(self) -> list[F32]:
+        """The functions of a fitted hasher, as they were while it was learning."""
+        rows = _kernels.pad_columns(self.projections_ * self.scale_)
+        return list(rows.reshape(self.n_symbols, self.arity, -1))
 
     def _starts(self, problem: Problem, rng: np.random.RandomState) -> list[F32]:
         """Random projections, orthogonal to each other over all functions as far as there is room."""
         d, rows = len(problem.center), self.n_symbols * self.arity
-        scale = default_init_scale(self.n_symbols) if self.init_scale is None else self.init_scale
+        scale = start_scale(problem, self.n_symbols) if self.init_scale is None else self.init_scale
         start = scale * np.sqrt(d) * _orthogonal_normals(rng, rows, d)
         padded = _kernels.pad_columns(start.astype(np.float32))
         return list(padded.reshape(self.n_symbols, self.arity, -1))
 
     def _learn_all(
-        self, problem: Problem, starts: list[F32], rng: np.random.RandomState, rate: float
+        self, problem: Problem, starts: list[F32], rng: np.random.RandomState, rate: float, n_pairs: int
     ) -> Arrays:
         rule = Rule(False, self.rho, self.lam, rate, self.tol, self.mode == "batch")
         seeds = rng.randint(0, 2**31 - 1, size=(self.n_symbols, 2))
         learn = delayed(_learn_one)
         tasks = (
-            learn(problem, start, rule, seed, self.max_pairs, self.similar_share)
+            learn(problem, start, rule, seed, n_pairs, self.similar_share)
             for start, seed in zip(starts, seeds, strict=True)
         )
         weights, traces = [], []
@@ -187,14 +239,7 @@ class RSH(PairHasher):
         return self._results(problem, weights, traces)
 
 
-def default_init_scale(n_symbols: int) -> float:
-    """The start scale that suits codes of this length."""
-    return float(np.clip(1.2 + 0.3 * np.log2(n_symbols / 8), 0.9, 3.0))
-
-
-def _learn_one(
-    problem: Problem, start: F32, rule: Rule, seed: Any, n_pairs: int, share: float
-) -> tuple[F32, Trace]:
+def _learn_one(problem: Problem, start: F32, rule: Rule, seed: Any, n_pairs: int, share: float) -> tuple[F32, Trace]:
     pairs, labels = problem.draw(np.random.default_rng(seed), n_pairs, share)
     return learn_function(problem.x, pairs, labels, start, rule)
 

@@ -171,9 +171,7 @@ class SRSH(PairHasher):
         return min(draws, key=lambda member: member.error)
 
     def _draw_member(self, problem: Problem, boosting: Boosting, rng: np.random.Generator) -> Member:
-        rule = Rule(
-            self.update == "hinge", self._value("rho"), self.lam, self._value("learning_rate"), self.tol
-        )
+        rule = Rule(self.update == "hinge", self._value("rho"), self.lam, self._value("learning_rate"), self.tol)
         drawn = boosting.draw(rng, self.max_pairs)
         pairs, labels = problem.pairs[drawn], problem.labels[drawn]
         start = self._start(problem, boosting, rule, pairs, labels, rng)
@@ -202,9 +200,7 @@ class SRSH(PairHasher):
         starts = [draw() for _ in range(N_CANDIDATES)]
         errors = []
         for start in starts:
-            weights, _ = learn_function(
-                problem.x, pairs[:CANDIDATE_PAIRS], labels[:CANDIDATE_PAIRS], start, trial
-            )
+            weights, _ = learn_function(problem.x, pairs[:CANDIDATE_PAIRS], labels[:CANDIDATE_PAIRS], start, trial)
             errors.append(boosting.error(problem.agreement(weights) != (problem.labels == 1)))
         return starts[int(np.argmin(errors))]
 

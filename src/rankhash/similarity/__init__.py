@@ -18,7 +18,7 @@ from ..errors import InvalidInputError
 from ._base import DISSIMILAR, SIMILAR, UNKNOWN, PairSource
 from .classes import ClassLabels, LabelSets, class_source
 from .given import GivenPairs, given_source
-from .metric import MetricNeighbors
+from .metric import MetricNeighbors, squared_distances, within_radius
 
 __all__ = [
     "DISSIMILAR",
@@ -31,6 +31,8 @@ __all__ = [
     "PairSource",
     "label_source",
     "pair_source",
+    "squared_distances",
+    "within_radius",
 ]
 
 

@@ -58,18 +58,14 @@ class PairSource(ABC):
         """The natural share of similar pairs among the known ones."""
         return self.n_similar / (self.n_similar + self.n_dissimilar)
 
-    def sample(
-        self, rng: np.random.Generator, size: int, similar_share: float | None = None
-    ) -> tuple[I32, U8]:
+    def sample(self, rng: np.random.Generator, size: int, similar_share: float | None = None) -> tuple[I32, U8]:
         """Pairs ``(size, 2)`` in random order and their labels ``(size,)``.
 
         ``similar_share`` is the share of similar ones; None draws them at their natural rate.
         """
         share = self.similar_rate if similar_share is None else similar_share
         n_similar = int(rng.binomial(size, min(max(share, 0.0), 1.0)))
-        pairs = np.concatenate(
-            [self._draw_similar(rng, n_similar), self._draw_dissimilar(rng, size - n_similar)]
-        )
+        pairs = np.concatenate([self._draw_similar(rng, n_similar), self._draw_dissimilar(rng, size - n_similar)])
         labels = (np.arange(size) < n_similar).astype(np.uint8)
         order = rng.permutation(size)
         return pairs[order], labels[order]
@@ -101,7 +97,8 @@ class PairSource(ABC):
 def pair_keys(pairs: NDArray[np.integer], n_points: int) -> I64:
     """One number a pair, the same for both of its orders."""
     low, high = pairs.min(axis=1), pairs.max(axis=1)
-    return low.astype(np.int64) * n_points + high
+    keys: I64 = low.astype(np.int64) * n_points + high
+    return keys
 
 
 def random_pairs(rng: np.random.Generator, size: int, n_points: int) -> I32:

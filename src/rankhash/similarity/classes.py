@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ class ClassLabels(PairSource):
 
     def labels_of(self, pairs: I32) -> I8:
         """1 where both points are of one class."""
-        same = self.classes[pairs[:, 0]] == self.classes[pairs[:, 1]]
-        return same.astype(np.int8)
+        classes = self.classes[pairs]
+        return np.equal(classes[:, 0], classes[:, 1]).astype(np.int8)
 
     def subset(self, rows: I64) -> ClassLabels:
         """The classes of some points."""
@@ -77,15 +78,17 @@ class ClassLabels(PairSource):
         first = rng.integers(0, self._sizes[drawn])
         second = rng.integers(0, self._sizes[drawn] - 1)
         members = np.stack([first, second + (second >= first)], axis=1) + self._starts[drawn, None]
-        return self._order[members].astype(np.int32)
+        pairs: I32 = self._order[members].astype(np.int32)
+        return pairs
 
     def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
         others = self.n_points - self._sizes
-        drawn = _choose(rng, self._sizes * others.astype(np.float64), size)
+        drawn = _choose(rng, self._sizes * (others * 1.0), size)
         first = rng.integers(0, self._sizes[drawn]) + self._starts[drawn]
         second = rng.integers(0, others[drawn])
         second += np.where(second >= self._starts[drawn], self._sizes[drawn], 0)
-        return self._order[np.stack([first, second], axis=1)].astype(np.int32)
+        pairs: I32 = self._order[np.stack([first, second], axis=1)].astype(np.int32)
+        return pairs
 
 
 class LabelSets(PairSource):
@@ -141,12 +144,13 @@ class LabelSets(PairSource):
     def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
         def draw(wanted: int) -> I32:
             pairs = random_pairs(rng, wanted, self.n_points)
-            return pairs[self.labels_of(pairs) == 0]
+            apart: I32 = pairs[self.labels_of(pairs) == 0]
+            return apart
 
         return draw_until(draw, size, "dissimilar")
 
 
-def draw_until(draw: Any, size: int, kind: str) -> I32:
+def draw_until(draw: Callable[[int], I32], size: int, kind: str) -> I32:
     """``size`` pairs from a function that gives some of as many as it is asked for."""
     parts: list[I32] = [np.empty((0, 2), np.int32)]
     missing = size
@@ -163,5 +167,5 @@ def draw_until(draw: Any, size: int, kind: str) -> I32:
 def _choose(rng: np.random.Generator, weights: NDArray[np.float64], size: int) -> I64:
     """Indices drawn in proportion to the weights."""
     edges = np.cumsum(weights)
-    drawn = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
+    drawn: I64 = np.searchsorted(edges, rng.random(size) * edges[-1], side="right")
     return np.minimum(drawn, np.flatnonzero(weights)[-1]) if size else drawn

@@ -40,7 +40,8 @@ def given_source(similarity: Any, n_points: int) -> GivenPairs:
     if not np.isin(values, (1, 0, -1)).all():
         wrong = values[~np.isin(values, (1, 0, -1))][0]
         raise InvalidInputError(f"{FORMS}; got s = {wrong}")
-    if len(first) and not (0 <= min(first.min(), second.min()) and max(first.max(), second.max()) < n_points):
+    ends = np.concatenate([first, second, [0]])
+    if ends.min() < 0 or ends.max() >= n_points:
         raise InvalidInputError(f"similarity names points outside of 0 to {n_points - 1}: there are {n_points} vectors")
     pairs = np.stack([first, second], axis=1).astype(np.int32)
     apart = first != second

@@ -14,9 +14,11 @@ MAX_EXACT_POINTS = 4096
 """With more points, neighbours are looked for from a sample of the points only."""
 
 SEED_POINTS = 2048
-BLOCK_FLOATS = 1 << 22
+BLOCK_FLOATS = 1 << 20
 TIE_PAIRS = 10_000
 MAX_SIMILAR = 0.99
+MAX_TIES = 4
+ROUNDING = 1e-6
 
 
 class MetricNeighbors(PairSource):
@@ -37,12 +39,11 @@ class MetricNeighbors(PairSource):
         self.n_neighbors = n_neighbors = _possible(n_neighbors, n)
         exact = n <= MAX_EXACT_POINTS
         seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
-        distances, self._similar = self._closest(seeds, n_neighbors, exact)
-        self.radius = float(np.sqrt(distances.max()))
+        self._similar = self._closest(seeds, n_neighbors, exact)
+        self.radius = float(np.sqrt(squared_distances(vectors, self._similar).max())) * (1 + ROUNDING)
         total = n * (n - 1) / 2
         self.n_similar = len(self._similar) * (1.0 if exact else n / SEED_POINTS / 2)
         self.n_dissimilar = total - self.n_similar
-        self._squared = np.float32(distances.max())
         if self.labels_of(random_pairs(rng, TIE_PAIRS, n)).mean() > MAX_SIMILAR:
             raise InvalidInputError(
                 "nearly all vectors are equally far apart, so that none can be told from its neighbours; "
@@ -51,23 +52,16 @@ class MetricNeighbors(PairSource):
 
     def labels_of(self, pairs: I32) -> I8:
         """1 where the distance is at most the radius."""
-        labels = np.empty(len(pairs), np.int8)
-        step = max(1, BLOCK_FLOATS // self.vectors.shape[1])
-        for start in range(0, len(pairs), step):
-            part = pairs[start : start + step]
-            apart = self.vectors[part[:, 0]] - self.vectors[part[:, 1]]
-            labels[start : start + step] = np.einsum("ij,ij->i", apart, apart) <= self._squared
-        return labels
+        return within_radius(self.vectors, pairs, self.radius)
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""
         return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0))
 
-    def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> tuple[F64, I32]:
-        """Squared distances and pairs of the closest ones between seeds and all points."""
+    def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
+        """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
         lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
-        keep = len(seeds) * n_neighbors // (2 if exact else 1)
-        keep = max(keep, 1)
+        keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
         best, found = np.empty(0, np.float32), np.empty((0, 2), np.int32)
         step = max(1, BLOCK_FLOATS // self.n_points)
         for start in range(0, len(seeds), step):
@@ -77,14 +71,18 @@ class MetricNeighbors(PairSource):
             block[np.arange(len(rows)), rows] = np.inf
             if exact:
                 block[rows[:, None] > np.arange(self.n_points)] = np.inf
+            flat = block.ravel()
             limit = best.max() if len(best) >= keep else np.inf
-            i, j = np.nonzero(block < limit)
-            best = np.concatenate([best, block[i, j]])
-            found = np.concatenate([found, np.stack([rows[i], j], axis=1).astype(np.int32)])
+            if len(best) < keep < len(flat):
+                limit = np.partition(flat, keep)[keep]
+            places = np.flatnonzero((flat <= limit) & (flat < np.inf))
+            pairs = np.stack([rows[places // self.n_points], places % self.n_points], axis=1)
+            best = np.concatenate([best, flat[places]])
+            found = np.concatenate([found, pairs.astype(np.int32)])
             if len(best) > keep:
-                kept = np.sort(np.argpartition(best, keep - 1)[:keep])
+                kept = np.flatnonzero(best <= np.partition(best, keep - 1)[keep - 1])[: MAX_TIES * keep]
                 best, found = best[kept], found[kept]
-        return best.astype(np.float64), found
+        return found
 
     def _draw_similar(self, rng: np.random.Generator, size: int) -> I32:
         drawn: I32 = self._similar[rng.integers(0, len(self._similar), size)]
@@ -93,9 +91,26 @@ class MetricNeighbors(PairSource):
     def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
         def draw(wanted: int) -> I32:
             pairs = random_pairs(rng, wanted, self.n_points)
-            return pairs[self.labels_of(pairs) == 0]
+            apart: I32 = pairs[self.labels_of(pairs) == 0]
+            return apart
 
         return draw_until(draw, size, "dissimilar")
+
+
+def within_radius(vectors: F32, pairs: I32, radius: float) -> I8:
+    """1 for each pair of rows whose distance is at most ``radius``, 0 for the others."""
+    return (squared_distances(vectors, pairs) <= radius * radius).astype(np.int8)
+
+
+def squared_distances(vectors: F32, pairs: I32) -> F64:
+    """The squared distance of each pair of rows."""
+    squares = np.empty(len(pairs))
+    step = max(1, BLOCK_FLOATS // vectors.shape[1])
+    for start in range(0, len(pairs), step):
+        part = pairs[start : start + step]
+        apart = vectors[part[:, 0]] - vectors[part[:, 1]]
+        squares[start : start + step] = np.einsum("ij,ij->i", apart, apart)
+    return squares
 
 
 def _possible(n_neighbors: int, n: int) -> int:
