@@ -64,6 +64,4 @@ def same_up_to_ties(ours: Neighbors, ids: Array, distances: Array, scale: int) -
 
 def tables_agree(layout: CodeLayout, codes: Array, ours: Neighbors, tables: list[Array]) -> bool:
     """Whether the first queries' neighbours are exact, given the table of each of them."""
-    return all(
-        is_exact(ours.ids[q], ours.distances[q], scan(layout, codes, table)) for q, table in enumerate(tables)
-    )
+    return all(is_exact(ours.ids[q], ours.distances[q], scan(layout, codes, table)) for q, table in enumerate(tables))

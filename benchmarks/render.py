@@ -26,9 +26,7 @@ ORDER = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
 def main() -> int:
     """0 if every file is up to date (or now is), 1 if ``--check`` found a stale one."""
     parser = argparse.ArgumentParser(description="Draw the benchmark tables from the raw results.")
-    parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE", help="Markdown files with bench markers"
-    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="Markdown files with bench markers")
     parser.add_argument("--results", type=Path, default=HERE / "results")
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
     args = parser.parse_args()
@@ -56,9 +54,7 @@ def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
     """``text`` with every block between markers drawn anew."""
     markers, blocks = len(MARKER.findall(text)), len(BLOCK.findall(text))
     if markers != 2 * blocks:
-        raise SystemExit(
-            f"{name} has {markers} bench markers but {blocks} closed blocks; close each with its own name"
-        )
+        raise SystemExit(f"{name} has {markers} bench markers but {blocks} closed blocks; close each with its own name")
     return BLOCK.sub(lambda match: match[1] + _block(match[2], results, name) + match[3], text)
 
 
@@ -82,9 +78,7 @@ def _lines(result: dict[str, Any], *, only_goals: bool) -> list[str]:
     out = []
     for case in result["cases"]:
         wrong = case["answers"]["agree"] is False
-        out += [
-            _line(row, prefix, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals
-        ]
+        out += [_line(row, prefix, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals]
     return out
 
 

@@ -44,12 +44,8 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure ours beside its peers and keep the raw results.")
-    parser.add_argument(
-        "groups", nargs="*", metavar="group", help=f"one of {', '.join(group_names())}; all if none"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="small data: shows that it runs, measures nothing"
-    )
+    parser.add_argument("groups", nargs="*", metavar="group", help=f"one of {', '.join(group_names())}; all if none")
+    parser.add_argument("--quick", action="store_true", help="small data: shows that it runs, measures nothing")
     parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains TEXT")
     parser.add_argument("--out", type=Path, help="folder for the results; a full run has benchmarks/results")
     args = parser.parse_args()
@@ -96,8 +92,7 @@ def _print(record: dict[str, Any]) -> None:
 def _line(row: Row) -> str:
     verdict = {None: "", True: f"{row.goal}: yes", False: f"{row.goal}: NO"}[row.reached]
     return (
-        f"{row.case:<44} {row.ours:9.4g} {row.unit:<18} {row.peer}: {row.theirs:.4g}  "
-        f"ratio {row.ratio:.2f}  {verdict}"
+        f"{row.case:<44} {row.ours:9.4g} {row.unit:<18} {row.peer}: {row.theirs:.4g}  ratio {row.ratio:.2f}  {verdict}"
     )
 
 

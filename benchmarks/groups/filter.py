@@ -23,9 +23,7 @@ def run(case: Case) -> Outcome:
     spec, k = Spec.of(case.params), case.params["k"]
     p = problem(spec)
     passing = _passing(spec.n, case.params["share"], case.params["pattern"])
-    ours = partial(
-        p.index.search, p.queries, k, filter=_given_as(passing, case.params["given_as"]), n_threads=1
-    )
+    ours = partial(p.index.search, p.queries, k, filter=_given_as(passing, case.params["given_as"]), n_threads=1)
     contenders = {"ours": ours, "unfiltered": partial(p.index.search, p.queries, k, n_threads=1)}
     return Outcome(
         unit="ms per query",

@@ -34,9 +34,7 @@ def run(case: Case) -> Outcome:
         clock="wall",
         samples=samples,
         comparisons=[Comparison("one_thread", "one thread", show_variant=False)],
-        agree=bool(
-            np.array_equal(many().ids, one().ids) and np.array_equal(many().distances, one().distances)
-        ),
+        agree=bool(np.array_equal(many().ids, one().ids) and np.array_equal(many().distances, one().distances)),
         checked="both thread counts give the same arrays",
         extra={"load_before_each_round": loads, "cpu_time_over_one_thread": _cpu_overhead(samples)},
     )
