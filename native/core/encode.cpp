@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 
@@ -33,8 +34,8 @@ void encode_tiles(const float* x, int64_t n, int64_t d, int64_t tile_size, int64
   const Kernels& kernels = active_kernels();
   const int64_t task_rows = kTilesPerTask * kTileRows;
   parallel_for((n + task_rows - 1) / task_rows, n_threads, [&](int64_t task) {
-    std::vector<float> tile(tile_size), y(n_rows * kTileRows);
-    std::vector<uint32_t> words(round_up(layout.n_bytes, 4) / 4 * kTileRows);
+    AlignedVector<float> tile(tile_size), y(n_rows * kTileRows);
+    AlignedVector<uint32_t> words(round_up(layout.n_bytes, 4) / 4 * kTileRows);
     const int64_t last = std::min(n, (task + 1) * task_rows);
     for (int64_t i = task * task_rows; i < last; i += kTileRows) {
       const int64_t count = std::min<int64_t>(kTileRows, last - i);

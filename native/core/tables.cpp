@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/aligned.hpp"
 #include "core/tiles.hpp"
 #include "kernels/kernels.hpp"
 
@@ -193,9 +194,9 @@ class TableScan {
   int64_t block_ = 0;
   std::vector<Collector> collectors_;
   std::vector<Query> queries_;
-  std::vector<uint8_t> tables_;
+  AlignedVector<uint8_t> tables_;
   std::vector<uint32_t> bounds_;
-  std::vector<uint8_t> columns_;
+  AlignedVector<uint8_t> columns_;
 };
 
 template <class Collector, class Emit>
