@@ -77,7 +77,8 @@ struct Kernels {
   void (*sum_tables_wide)(const LutTile& tile);
 
   // tile[j][i] = x[i][j] - center[j] for j < depth and n <= kTileRows vectors that lie stride apart, 0 for the rest.
-  void (*load_tile)(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile);
+  // False if one of the numbers is NaN or infinite.
+  bool (*load_tile)(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile);
   // y[r][i] += Σ_j w[r][j] tile[j][i], in the order of j, by fused multiply-adds.
   // weights: groups of kRowGroup rows, [group][j][row]; n_rows a multiple of kRowGroup.
   void (*project)(const float* tile, int64_t depth, const float* weights, int64_t n_rows, float* y);

@@ -5,27 +5,62 @@ namespace rankhash::RANKHASH_ISA {
 
 constexpr int kVectors = kTileRows / kLanes;
 
-// Eight rows and eight dimensions of the tile; rows from n on are 0.
-static inline void load_square(const float* x, int64_t n, int64_t stride, const float* center, float* tile) {
-  Floats r[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    r[i] = i < n ? load_floats(x + i * stride) : fill_floats(0);
-    if (center && i < n) r[i] = r[i] - load_floats(center);
+// Sticks to NaN as soon as one of the values is NaN or infinite: 0 · x is 0 for all others.
+RANKHASH_INLINE static inline void watch(Floats& check, Floats x) { check = multiply_add(x, fill_floats(0), check); }
+
+// Eight rows and `depth` dimensions of the tile.
+template <bool kCentered>
+static inline void load_rows(const float* x, int64_t stride, int64_t depth, const float* center, float* tile,
+                             Floats& check) {
+  int64_t j = 0;
+  for (; j + kLanes <= depth; j += kLanes) {
+    Floats r[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      r[i] = load_floats(x + i * stride + j);
+      watch(check, r[i]);
+      if constexpr (kCentered) r[i] = r[i] - load_floats(center + j);
+    }
+    transpose(r);
+    for (int i = 0; i < kLanes; ++i) store_floats(tile + (j + i) * kTileRows, r[i]);
   }
-  transpose(r);
-  for (int j = 0; j < kLanes; ++j) store_floats(tile + j * kTileRows, r[j]);
+  for (; j < depth; ++j) {
+    float column[kLanes];
+    for (int i = 0; i < kLanes; ++i) column[i] = x[i * stride + j];
+    watch(check, load_floats(column));
+    if constexpr (kCentered)
+      for (float& value : column) value -= center[j];
+    store_floats(tile + j * kTileRows, load_floats(column));
+  }
 }
 
-static void load_tile(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile) {
+// Fewer than eight rows; the others are 0.
+static inline void load_last_rows(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center,
+                                  float* tile, Floats& check) {
+  for (int64_t j = 0; j < depth; ++j) {
+    float column[kLanes] = {};
+    for (int64_t i = 0; i < n; ++i) column[i] = x[i * stride + j];
+    watch(check, load_floats(column));
+    for (int64_t i = 0; i < n && center; ++i) column[i] -= center[j];
+    store_floats(tile + j * kTileRows, load_floats(column));
+  }
+}
+
+static bool load_tile(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile) {
+  Floats check = fill_floats(0);
   for (int first = 0; first < kTileRows; first += kLanes) {
     const float* rows = x + first * stride;
-    int64_t j = 0;
-    for (; j + kLanes <= depth; j += kLanes)
-      load_square(rows + j, n - first, stride, center ? center + j : nullptr, tile + j * kTileRows + first);
-    for (; j < depth; ++j)
-      for (int i = 0; i < kLanes; ++i)
-        tile[j * kTileRows + first + i] = first + i < n ? rows[i * stride + j] - (center ? center[j] : 0.0f) : 0.0f;
+    if (n - first < kLanes)
+      load_last_rows(rows, n - first, stride, depth, center, tile + first, check);
+    else if (center)
+      load_rows<true>(rows, stride, depth, center, tile + first, check);
+    else
+      load_rows<false>(rows, stride, depth, center, tile + first, check);
   }
+  float lanes[kLanes];
+  store_floats(lanes, check);
+  for (const float lane : lanes)
+    if (lane != 0) return false;
+  return true;
 }
 
 static void project(const float* tile, int64_t depth, const float* weights, int64_t n_rows, float* y) {
@@ -56,11 +91,9 @@ static void multiply(const float* tile, const int32_t* windows, int64_t n_rows, 
     }
 }
 
-// The symbols of eight vectors: the first of the largest of their K rows, or whether their one row is positive.
-// K = 0 reads the number of rows at run time.
+// The symbols of eight vectors: the first of the largest of their K rows. K = 0 reads that number at run time.
 template <int K>
 RANKHASH_INLINE static inline Bits winners(const float* y, int rows_per_symbol) {
-  if constexpr (K == 1) return greater(load_floats(y), fill_floats(0)) & fill_bits(1);
   Floats best = load_floats(y);
   Bits index = zero_bits();
   for (int k = 1; k < (K ? K : rows_per_symbol); ++k) {
@@ -98,9 +131,24 @@ static void pack_winners(const float* y, const Layout& layout, int rows_per_symb
     for (int v = 0; v < kVectors; ++v) store_bits(words + v * kLanes, word[v]);
 }
 
+// Symbols of one row each: 1 where it is positive. Every new bit comes in at the top of the word.
+static void pack_signs(const float* y, const Layout& layout, uint32_t* words) {
+  for (int first = 0; first < layout.n_symbols; first += 32, words += kTileRows) {
+    const int count = layout.n_symbols - first < 32 ? layout.n_symbols - first : 32;
+    for (int v = 0; v < kVectors; ++v) {
+      Bits word = zero_bits();
+      for (int s = 0; s < count; ++s) {
+        const Floats value = load_floats(y + static_cast<int64_t>(first + s) * kTileRows + v * kLanes);
+        word = shift_right32(word, 1) | (greater(value, fill_floats(0)) & fill_bits(0x80000000u));
+      }
+      store_bits(words + v * kLanes, shift_right32(word, 32 - count));
+    }
+  }
+}
+
 static void pack_tile(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words) {
   switch (rows_per_symbol) {
-    case 1: return pack_winners<1>(y, layout, 1, words);
+    case 1: return pack_signs(y, layout, words);
     case 2: return pack_winners<2>(y, layout, 2, words);
     case 4: return pack_winners<4>(y, layout, 4, words);
     default: return pack_winners<0>(y, layout, rows_per_symbol, words);
