@@ -52,7 +52,11 @@ bench: $(VENV)/.peers  ## Measure beside FAISS and render the tables (an hour; `
 	$(BIN)/python benchmarks/run.py $(GROUPS)
 	$(BIN)/python benchmarks/render.py
 
-sanitize: $(BUILT)  ## Run the native tests under AddressSanitizer and UBSan
+$(VENV)/.native: $(BUILT)
+	$(BIN)/python -m pip install --quiet --editable '.[native]'
+	touch $@
+
+sanitize: $(VENV)/.native  ## Run the native tests under AddressSanitizer and UBSan
 	$(BIN)/python tools/sanitize.py
 
 wheel: $(BUILT)  ## Build a wheel and try it in a venv of its own

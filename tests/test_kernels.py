@@ -67,7 +67,7 @@ case = {
 }
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=min(300, 3 * settings().max_examples))
 @given(**case)
 def test_search_finds_what_brute_force_finds(seed, n_symbols, arity, n, n_queries, k, share, threads, isa_name):
     rng, symbols, queries = draw_case(seed, n_symbols, arity, n, n_queries)
@@ -119,7 +119,8 @@ def test_encode_sums_in_the_order_of_the_dimensions(rng, isa, d, n_symbols, arit
     w = rng.normal(size=(n_symbols * rows, d)).astype(np.float32)
     layout = CodeLayout(n_symbols, arity)
     for bias, center in [(None, None), (rng.normal(size=len(w)).astype(np.float32), x.mean(axis=0))]:
-        codes = _kernels.encode(x, w, bias, center, n_symbols, arity, 2)
+        codes, bad = _kernels.encode(x, w, bias, center, n_symbols, arity, 2)
+        assert bad == -1
         expected = oracles.encode(x, w, bias, center, n_symbols)
         np.testing.assert_array_equal(layout.unpack(codes), expected)
 
@@ -131,7 +132,7 @@ def test_codes_do_not_depend_on_the_instruction_set_even_for_close_calls(rng):
     before = cpu_info().isa
     for name in ISAS:
         _kernels.use_isa(name)
-        codes.append(_kernels.encode(x, w, None, None, 32, 4, 1))
+        codes.append(_kernels.encode(x, w, None, None, 32, 4, 1)[0])
     _kernels.use_isa(before)
     for other in codes[1:]:
         np.testing.assert_array_equal(codes[0], other)
@@ -144,7 +145,7 @@ def test_scalar_multiply_add_rounds_once_where_rounding_twice_differs(isa):
     tie = np.float32(2.0**-24)  # the bias: (1 + 2^-23) + 2^-24 lies halfway
     bias = np.array([tie, 1.0 + 2.0**-23], np.float32)
     projections = np.vstack([w, np.zeros_like(w)])
-    codes = _kernels.encode(x, projections, bias, None, 1, 2, 1)
+    codes, _ = _kernels.encode(x, projections, bias, None, 1, 2, 1)
     assert codes[0, 0] == 0
 
 
@@ -152,7 +153,8 @@ def test_scalar_multiply_add_rounds_once_where_rounding_twice_differs(isa):
 def test_encode_windows_multiplies_entries(rng, isa, degree):
     x = rng.random((101, 30)).astype(np.float32)
     windows = rng.integers(0, 30, (17, 5, degree)).astype(np.int32)
-    codes = _kernels.encode_windows(x, windows, 2)
+    codes, bad = _kernels.encode_windows(x, windows, 2)
+    assert bad == -1
     np.testing.assert_array_equal(CodeLayout(17, 5).unpack(codes), oracles.encode_windows(x, windows))
 
 
@@ -174,6 +176,19 @@ def test_tables_of_very_unequal_size_are_searched_exactly(rng, isa):
     found = _kernels.search_tables(view_of(layout, symbols), tables, 50, 1)
     expected = oracles.nearest(oracles.table_sums(tables, symbols), np.arange(2000), 50)
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("d", [1, 5, 8, 300])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_encode_names_the_first_row_that_is_not_finite(rng, isa, d, value):
+    x = rng.normal(size=(2000, d)).astype(np.float32)
+    x[rng.integers(0, 2000, 5), rng.integers(0, d, 5)] = value
+    expected = np.flatnonzero(~np.isfinite(x).all(axis=1))[0]
+    w = rng.normal(size=(8, d)).astype(np.float32)
+    for center in (None, np.ones(d, np.float32)):
+        assert _kernels.encode(x, w, None, center, 2, 4, 2)[1] == expected
+    windows = rng.integers(0, d, (4, 2, 1)).astype(np.int32)
+    assert _kernels.encode_windows(x, windows, 2)[1] == expected
 
 
 def test_first_nonfinite_row_finds_nan_and_infinity(rng):

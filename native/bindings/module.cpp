@@ -82,16 +82,16 @@ NB_MODULE(_native, m) {
            const Out<uint8_t, 2>& codes) {
           const Projections projections{weights.data(), data_or_null(bias), data_or_null(center),
                                         static_cast<int>(weights.shape(0)) / n_symbols};
-          encode_projections(x.data(), x.shape(0), x.shape(1), projections, make_layout(n_symbols, arity), n_threads,
-                             codes.data());
+          return encode_projections(x.data(), x.shape(0), x.shape(1), projections, make_layout(n_symbols, arity),
+                                    n_threads, codes.data());
         },
         "vectors"_a, "projections"_a, "bias"_a.none(), "center"_a.none(), "n_symbols"_a, "arity"_a, "n_threads"_a,
         "codes"_a, Released());
   m.def("encode_windows",
         [](const In<float, 2>& x, const In<int32_t, 3>& windows, int n_threads, const Out<uint8_t, 2>& codes) {
           const Layout layout = make_layout(static_cast<int>(windows.shape(0)), static_cast<int>(windows.shape(1)));
-          encode_windows(x.data(), x.shape(0), x.shape(1), windows.data(), static_cast<int>(windows.shape(2)), layout,
-                         n_threads, codes.data());
+          return encode_windows(x.data(), x.shape(0), x.shape(1), windows.data(),
+                                static_cast<int>(windows.shape(2)), layout, n_threads, codes.data());
         },
         "vectors"_a, "windows"_a, "n_threads"_a, "codes"_a, Released());
 

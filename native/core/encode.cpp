@@ -1,9 +1,11 @@
 #include "core/encode.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/threads.hpp"
 #include "kernels/kernels.hpp"
 
@@ -11,6 +13,7 @@ namespace rankhash {
 namespace {
 
 constexpr int64_t kTilesPerTask = 32;
+constexpr int64_t kDepth = 256;  // dimensions at a time, so that a tile stays in the nearest cache
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -25,51 +28,76 @@ void write_rows(const uint32_t* words, int64_t n, int n_bytes, uint8_t* rows) {
   }
 }
 
-// fill(tile of vectors, y) computes the tile's rows of values.
+// fill(x, n, tile, y) computes n_rows values for each of n <= kTileRows vectors and says whether these were finite;
+// tile is room for tile_size floats.
 template <class Fill>
-void encode_tiles(const float* x, int64_t n, int64_t d, const float* center, int64_t n_rows, int rows_per_symbol,
+int64_t encode_tiles(const float* x, int64_t n, int64_t d, int64_t tile_size, int64_t n_rows, int rows_per_symbol,
                   const Layout& layout, int n_threads, uint8_t* rows, const Fill& fill) {
   const Kernels& kernels = active_kernels();
   const int64_t task_rows = kTilesPerTask * kTileRows;
+  std::atomic<int64_t> bad_tile = n;
   parallel_for((n + task_rows - 1) / task_rows, n_threads, [&](int64_t task) {
-    std::vector<float> tile(d * kTileRows), y(n_rows * kTileRows);
-    std::vector<uint32_t> words(round_up(layout.n_bytes, 4) / 4 * kTileRows);
+    AlignedVector<float> tile(tile_size), y(n_rows * kTileRows);
+    AlignedVector<uint32_t> words(round_up(layout.n_bytes, 4) / 4 * kTileRows);
     const int64_t last = std::min(n, (task + 1) * task_rows);
     for (int64_t i = task * task_rows; i < last; i += kTileRows) {
       const int64_t count = std::min<int64_t>(kTileRows, last - i);
-      kernels.load_tile(x + i * d, count, d, center, tile.data());
-      fill(kernels, tile.data(), y.data());
+      if (!fill(kernels, x + i * d, count, tile.data(), y.data()))
+        for (int64_t known = bad_tile; i < known && !bad_tile.compare_exchange_weak(known, i);) {
+        }
       kernels.pack_tile(y.data(), layout, rows_per_symbol, words.data());
       write_rows(words.data(), count, layout.n_bytes, rows + i * layout.n_bytes);
     }
   });
+  return bad_tile < n ? bad_tile + first_nonfinite_row(x + bad_tile * d, n - bad_tile, d) : -1;
+}
+
+// Weights as Kernels::project takes them, for kDepth dimensions after another: [dimensions][group][j][row].
+std::vector<float> pack_weights(const float* weights, int64_t used, int64_t n_rows, int64_t d) {
+  std::vector<float> packed(n_rows * d);
+  for (int64_t r = 0; r < used; ++r)
+    for (int64_t j = 0; j < d; ++j) {
+      const int64_t first = j / kDepth * kDepth, depth = std::min(kDepth, d - first);
+      float* group = packed.data() + first * n_rows + r / kRowGroup * kRowGroup * depth;
+      group[(j - first) * kRowGroup + r % kRowGroup] = weights[r * d + j];
+    }
+  return packed;
 }
 
 }  // namespace
 
-void encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
+int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
                         int n_threads, uint8_t* rows) {
   const int64_t used = static_cast<int64_t>(layout.n_symbols) * projections.rows_per_symbol;
   const int64_t n_rows = round_up(used, kRowGroup);
-  std::vector<float> weights(n_rows * d), bias(n_rows);
-  for (int64_t r = 0; r < used; ++r) {
-    if (projections.bias) bias[r] = projections.bias[r];
-    float* group = weights.data() + r / kRowGroup * kRowGroup * d + r % kRowGroup;
-    for (int64_t j = 0; j < d; ++j) group[j * kRowGroup] = projections.weights[r * d + j];
-  }
-  encode_tiles(x, n, d, projections.center, n_rows, projections.rows_per_symbol, layout, n_threads, rows,
-               [&](const Kernels& kernels, const float* tile, float* y) {
-                 kernels.project(tile, d, weights.data(), bias.data(), n_rows, y);
-               });
+  const std::vector<float> weights = pack_weights(projections.weights, used, n_rows, d);
+  std::vector<float> start(n_rows * kTileRows);
+  for (int64_t r = 0; r < used && projections.bias; ++r)
+    std::fill_n(start.begin() + r * kTileRows, kTileRows, projections.bias[r]);
+  const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
+    bool finite = true;
+    std::copy(start.begin(), start.end(), y);
+    for (int64_t first = 0; first < d; first += kDepth) {
+      const int64_t depth = std::min(kDepth, d - first);
+      const float* center = projections.center ? projections.center + first : nullptr;
+      finite &= kernels.load_tile(x + first, n, d, depth, center, tile);
+      kernels.project(tile, depth, weights.data() + first * n_rows, n_rows, y);
+    }
+    return finite;
+  };
+  return encode_tiles(x, n, d, std::min(d, kDepth) * kTileRows, n_rows, projections.rows_per_symbol, layout, n_threads,
+                      rows, fill);
 }
 
-void encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
+int64_t encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
                     int n_threads, uint8_t* rows) {
   const int64_t n_rows = static_cast<int64_t>(layout.n_symbols) * layout.arity;
-  encode_tiles(x, n, d, nullptr, n_rows, layout.arity, layout, n_threads, rows,
-               [&](const Kernels& kernels, const float* tile, float* y) {
-                 kernels.multiply(tile, windows, n_rows, degree, y);
-               });
+  const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
+    const bool finite = kernels.load_tile(x, n, d, d, nullptr, tile);
+    kernels.multiply(tile, windows, n_rows, degree, y);
+    return finite;
+  };
+  return encode_tiles(x, n, d, d * kTileRows, n_rows, layout.arity, layout, n_threads, rows, fill);
 }
 
 int64_t first_nonfinite_row(const float* x, int64_t n, int64_t d) {

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "core/aligned.hpp"
 #include "core/codes.hpp"
 #include "core/tiles.hpp"
 #include "kernels/kernels.hpp"
@@ -25,7 +26,7 @@ class HammingScan {
         below_(n, -1),
         bias_(n * kBiasStride) {
     expanded_ ? make_offsets(rows, n) : make_masks(rows, n);
-    if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * kSlice + kAlign);
+    if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * kSlice);
   }
 
   HitLists<int32_t> run(int64_t first_block, int64_t last_block) {
@@ -41,14 +42,13 @@ class HammingScan {
     tile.on_hits = [](void* self, int q, const uint64_t* hits, const uint64_t* counters) {
       static_cast<HammingScan*>(self)->take(q, hits, counters);
     };
-    uint8_t* planes = planes_.data() + (-reinterpret_cast<uintptr_t>(planes_.data()) & (kAlign - 1));
     start(view_.ordered(first_block));
     for (block_ = first_block; block_ < last_block; ++block_) {
       tile.live = live.at(block_);
       if (!tile.live) continue;
       if (ordered_ != view_.ordered(block_)) start(view_.ordered(block_));
-      tile.planes = expanded_ ? planes : view_.block(block_);
-      if (expanded_) kernels_.expand(view_.block(block_), view_.layout, planes);
+      tile.planes = expanded_ ? planes_.data() : view_.block(block_);
+      if (expanded_) kernels_.expand(view_.block(block_), view_.layout, planes_.data());
       expanded_ ? kernels_.count_expanded(tile) : kernels_.count_direct(tile);
     }
     HitLists<int32_t> lists;
@@ -57,8 +57,6 @@ class HammingScan {
   }
 
  private:
-  static constexpr uintptr_t kAlign = 64;
-
   void make_masks(const uint8_t* rows, int64_t n) {
     n_digits_ = view_.layout.n_bits;
     for (int64_t q = 0; q < n; ++q, rows += view_.layout.n_bytes)
@@ -116,7 +114,7 @@ class HammingScan {
   std::vector<int> below_;
   std::vector<uint32_t> bias_;
   std::vector<uint32_t> digits_;
-  std::vector<uint8_t> planes_;
+  AlignedVector<uint8_t> planes_;
 };
 
 template <class Collector, class Emit>

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/aligned.hpp"
 #include "core/tiles.hpp"
 #include "kernels/kernels.hpp"
 
@@ -11,23 +12,22 @@ namespace {
 
 constexpr int64_t kTileQueries = 32;
 constexpr int kEntries = 16;
-constexpr double kNarrowBound = 254;
-constexpr double kWideBound = 160;     // per group of columns
-constexpr double kRequantise = 0.85;   // new tables when the limit has fallen below this share
+constexpr double kColumnBound = 15.875;  // what the limit becomes in byte tables, per column: 254 for a group
+constexpr double kGroupBound = 160;      // the same per group where there are several, which may come out uneven
+constexpr double kRequantise = 0.85;     // new tables when the limit has fallen below this share
 
 // Which slices make a column of up to four bits, and which symbols those are.
 struct ColumnPlan {
   int symbols_per_column;
   int n_columns;
-  bool wide;
+  int n_groups;
   std::vector<int16_t> slices;
 
   explicit ColumnPlan(const Layout& layout) {
     symbols_per_column = 4 / layout.symbol_bits;
     const int used = (layout.n_symbols + symbols_per_column - 1) / symbols_per_column;
-    wide = used > kNarrowColumns;
-    const int unit = wide ? kWideGroup : 4;
-    n_columns = (used + unit - 1) / unit * unit;
+    n_columns = (used + 3) / 4 * 4;
+    n_groups = (n_columns + kWideGroup - 1) / kWideGroup;
     slices.assign(n_columns * 4, -1);
     const int bits = symbols_per_column * layout.symbol_bits;
     for (int c = 0; c < used; ++c)
@@ -87,11 +87,12 @@ class Query {
       range_ = range;
       quantise(tables);
     }
-    return static_cast<uint32_t>(std::ceil(std::min(range * scale_ * (1 + 1e-6), largest_bound())));
+    const double bound = std::ceil(std::min(range * scale_ * (1 + 1e-6), largest_bound()));
+    return static_cast<uint32_t>(plan_.n_groups == 2 ? std::ceil(bound / 2) : bound);
   }
 
  private:
-  double largest_bound() const { return plan_.wide ? kWideBound * (plan_.n_columns / kWideGroup) : kNarrowBound; }
+  double largest_bound() const { return plan_.n_groups > 1 ? kGroupBound * plan_.n_groups : kColumnBound * plan_.n_columns; }
 
   void quantise(uint8_t* tables) {
     scale_ = std::min(largest_bound() / range_, 1e30);
@@ -129,6 +130,9 @@ class TableScan {
  public:
   TableScan(const CodesView& view, const ColumnPlan& plan, const float* tables, int64_t n, const Collector& empty)
       : view_(view), plan_(plan), kernels_(active_kernels()), collectors_(n, empty) {
+    sum_ = plan.n_groups == 1   ? kernels_.sum_tables
+           : plan.n_groups == 2 ? kernels_.sum_tables_double
+                                : kernels_.sum_tables_wide;
     const Layout& layout = view.layout;
     columns_.resize(static_cast<size_t>(plan.n_columns) * kBlock);
     tables_.resize(static_cast<size_t>(n) * plan.n_columns * kEntries);
@@ -157,7 +161,7 @@ class TableScan {
       if (!alive) continue;
       if (view_.live || block_ + 1 == view_.n_blocks()) spread_live(alive, words);
       kernels_.make_columns(view_.block(block_), plan_.slices.data(), plan_.n_columns, columns_.data());
-      plan_.wide ? kernels_.sum_tables_wide(tile) : kernels_.sum_tables(tile);
+      sum_(tile);
     }
     HitLists<float> lists;
     for (Collector& collector : collectors_) lists.push_back(collector.finish());
@@ -186,12 +190,13 @@ class TableScan {
   const CodesView& view_;
   const ColumnPlan& plan_;
   const Kernels& kernels_;
+  void (*sum_)(const LutTile&);
   int64_t block_ = 0;
   std::vector<Collector> collectors_;
   std::vector<Query> queries_;
-  std::vector<uint8_t> tables_;
+  AlignedVector<uint8_t> tables_;
   std::vector<uint32_t> bounds_;
-  std::vector<uint8_t> columns_;
+  AlignedVector<uint8_t> columns_;
 };
 
 template <class Collector, class Emit>

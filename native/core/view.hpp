@@ -28,18 +28,26 @@ class LiveMask {
   // kSlice bytes, or null if no code of the block is alive.
   const uint8_t* at(int64_t block) {
     const int64_t left = view_.size - block * kBlock;
-    if (left >= kBlock && !view_.live) return bytes_;
+    if (left >= kBlock) {
+      if (!view_.live) return bytes_;
+      const uint8_t* live = view_.live + block * kSlice;
+      return any(live) ? live : nullptr;
+    }
     for (int i = 0; i < kSlice; ++i) {
       const int64_t here = left - 8 * i;
       const unsigned inside = here >= 8 ? 0xFFu : here > 0 ? (1u << here) - 1 : 0u;
       bytes_[i] = static_cast<uint8_t>(inside & (view_.live ? view_.live[block * kSlice + i] : 0xFFu));
     }
-    for (int i = 0; i < kSlice; ++i)
-      if (bytes_[i]) return bytes_;
-    return nullptr;
+    return any(bytes_) ? bytes_ : nullptr;
   }
 
  private:
+  static bool any(const uint8_t* bytes) {
+    uint64_t words[kSlice / 8];
+    std::memcpy(words, bytes, kSlice);
+    return words[0] | words[1] | words[2] | words[3];
+  }
+
   const CodesView& view_;
   uint8_t bytes_[kSlice];
 };

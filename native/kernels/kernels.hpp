@@ -51,12 +51,11 @@ struct LutTile {
   const uint32_t* bounds;   // per query: codes whose sum is at most this are hits
   const uint32_t* live;     // 8 words: bit j of word r = code 8j + r may be found
   int n_queries;
-  int n_columns;  // a multiple of 4, and of kWideGroup for the wide kernel
+  int n_columns;  // a multiple of 4
   void* context;
   void (*on_hits)(void* context, int query, const uint32_t* hits);
 };
-constexpr int kWideGroup = 16;          // columns added in bytes before they are widened
-constexpr int kNarrowColumns = 16;      // up to here bytes are wide enough
+constexpr int kWideGroup = 16;          // columns whose sums bytes hold well enough
 constexpr int kLargestTableEntry = 63;  // four of them add without saturation
 
 // ---- Projection: a tile of vectors, one lane a vector ---------------------------------------------------------------
@@ -94,14 +93,17 @@ struct Kernels {
 
   // slices: for every column four slice numbers, -1 for none.
   void (*make_columns)(const uint8_t* block, const int16_t* slices, int n_columns, uint8_t* columns);
+  // For up to one group of columns, for up to two (the bound is for half the sum), and for more.
   void (*sum_tables)(const LutTile& tile);
+  void (*sum_tables_double)(const LutTile& tile);
   void (*sum_tables_wide)(const LutTile& tile);
 
-  // tile[j][i] = x[i][j] - center[j] for n <= kTileRows vectors, 0 for the rest.
-  void (*load_tile)(const float* x, int64_t n, int64_t d, const float* center, float* tile);
-  // y[r][i] = bias[r] + Σ_j w[r][j] tile[j][i], in the order of j, by fused multiply-adds.
+  // tile[j][i] = x[i][j] - center[j] for j < depth and n <= kTileRows vectors that lie stride apart, 0 for the rest.
+  // False if one of the numbers is NaN or infinite.
+  bool (*load_tile)(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile);
+  // y[r][i] += Σ_j w[r][j] tile[j][i], in the order of j, by fused multiply-adds.
   // weights: groups of kRowGroup rows, [group][j][row]; n_rows a multiple of kRowGroup.
-  void (*project)(const float* tile, int64_t d, const float* weights, const float* bias, int64_t n_rows, float* y);
+  void (*project)(const float* tile, int64_t depth, const float* weights, int64_t n_rows, float* y);
   // y[r][i] = Π_p tile[windows[r][p]][i]
   void (*multiply)(const float* tile, const int32_t* windows, int64_t n_rows, int degree, float* y);
   // words[w][i] = the packed codes of the tile; rows_per_symbol = arity, or 1: symbol = (y > 0).

@@ -9,9 +9,20 @@
 #include "kernels/train_impl.hpp"
 
 namespace rankhash {
-extern const Kernels kernels_avx2;
-const Kernels kernels_avx2 = {
-    "avx2",           avx2::expand,          avx2::count_expanded, avx2::count_direct, avx2::make_columns,
-    avx2::sum_tables, avx2::sum_tables_wide, avx2::load_tile,      avx2::project,      avx2::multiply,
-    avx2::pack_tile,  avx2::train,           avx2::pair_gradient};
+extern const Kernels kernels_avx2 = {
+    "avx2",
+    avx2::expand,
+    avx2::count_expanded,
+    avx2::count_direct,
+    avx2::make_columns,
+    avx2::sum_tables,
+    avx2::sum_tables_double,
+    avx2::sum_tables_wide,
+    avx2::load_tile,
+    avx2::project,
+    avx2::multiply,
+    avx2::pack_tile,
+    avx2::train,
+    avx2::pair_gradient,
+};
 }  // namespace rankhash

@@ -9,9 +9,20 @@
 #include "kernels/train_impl.hpp"
 
 namespace rankhash {
-extern const Kernels kernels_scalar;
-const Kernels kernels_scalar = {
-    "scalar",           scalar::expand,          scalar::count_expanded, scalar::count_direct, scalar::make_columns,
-    scalar::sum_tables, scalar::sum_tables_wide, scalar::load_tile,      scalar::project,      scalar::multiply,
-    scalar::pack_tile,  scalar::train,           scalar::pair_gradient};
+extern const Kernels kernels_scalar = {
+    "scalar",
+    scalar::expand,
+    scalar::count_expanded,
+    scalar::count_direct,
+    scalar::make_columns,
+    scalar::sum_tables,
+    scalar::sum_tables_double,
+    scalar::sum_tables_wide,
+    scalar::load_tile,
+    scalar::project,
+    scalar::multiply,
+    scalar::pack_tile,
+    scalar::train,
+    scalar::pair_gradient,
+};
 }  // namespace rankhash

@@ -52,47 +52,61 @@ static inline void report(const LutTile& tile, int query, const Bits (&within)[8
   if (any) tile.on_hits(tile.context, query, hits);
 }
 
+// The sums of up to kWideGroup columns, saturated at 255.
+RANKHASH_INLINE static inline void sum_columns(Bits (&sum)[8], const uint8_t* columns, const uint8_t* table, int n) {
+  for (Bits& s : sum) s = zero_bits();
+  for (int c = 0; c < n; c += 4) add_four_columns(sum, columns + c * kBlock, table + c * 16);
+}
+
+// Compares with the bound, and reports the codes of the query that are within.
+RANKHASH_INLINE static inline void report_bytes(const LutTile& tile, int query, const Bits (&sum)[8]) {
+  const Bits bound = fill_bytes(static_cast<uint8_t>(tile.bounds[query]));
+  Bits within[8], any = zero_bits();
+  for (int i = 0; i < 8; ++i) any = any | (within[i] = at_most_bytes(sum[i], bound));
+  if (any_bit(any)) report(tile, query, within);
+}
+
 static void sum_tables(const LutTile& tile) {
-  const int64_t table_bytes = static_cast<int64_t>(tile.n_columns) * 16;
   for (int q = 0; q < tile.n_queries; ++q) {
-    const uint8_t* table = tile.tables + q * table_bytes;
     Bits sum[8];
-    for (Bits& s : sum) s = zero_bits();
-    for (int c = 0; c < tile.n_columns; c += 4) add_four_columns(sum, tile.columns + c * kBlock, table + c * 16);
-    const Bits bound = fill_bytes(static_cast<uint8_t>(tile.bounds[q]));
-    Bits within[8], any = zero_bits();
-    for (int i = 0; i < 8; ++i) any = any | (within[i] = at_most_bytes(sum[i], bound));
-    if (any_bit(any)) report(tile, q, within);
+    sum_columns(sum, tile.columns, tile.tables + q * tile.n_columns * 16, tile.n_columns);
+    report_bytes(tile, q, sum);
   }
 }
 
-// Half a block: bytes are added over kWideGroup columns, then widened to even and odd 16-bit words.
-static inline void sum_half_wide(const LutTile& tile, const uint8_t* columns, const uint8_t* table, Bits bound,
-                                 Bits* within) {
-  const Bits low_byte = fill_words(0x00FF);
-  Bits even[4], odd[4];
-  for (int i = 0; i < 4; ++i) even[i] = odd[i] = zero_bits();
-  for (int c = 0; c < tile.n_columns; c += kWideGroup) {
-    Bits sum[4];
-    for (Bits& s : sum) s = zero_bits();
-    for (int i = c; i < c + kWideGroup; i += 4) add_four_columns(sum, columns + i * kBlock, table + i * 16);
-    for (int i = 0; i < 4; ++i) {
-      even[i] = add_words_saturated(even[i], sum[i] & low_byte);
-      odd[i] = add_words_saturated(odd[i], shift_right16<8>(sum[i]));
-    }
-  }
-  for (int i = 0; i < 4; ++i)
-    within[i] = choose(low_byte, at_most_words(even[i], bound), at_most_words(odd[i], bound));
-}
-
-static void sum_tables_wide(const LutTile& tile) {
-  const int64_t table_bytes = static_cast<int64_t>(tile.n_columns) * 16;
+// Two groups: their mean, rounded up, is compared.
+static void sum_tables_double(const LutTile& tile) {
+  const int n = tile.n_columns - kWideGroup;
   for (int q = 0; q < tile.n_queries; ++q) {
+    const uint8_t* table = tile.tables + q * tile.n_columns * 16;
+    Bits first[8], sum[8];
+    sum_columns(first, tile.columns, table, kWideGroup);
+    sum_columns(sum, tile.columns + kWideGroup * kBlock, table + kWideGroup * 16, n);
+    for (int i = 0; i < 8; ++i) sum[i] = mean_bytes(sum[i], first[i]);
+    report_bytes(tile, q, sum);
+  }
+}
+
+// Any number of groups: even and odd bytes are added up in words.
+static void sum_tables_wide(const LutTile& tile) {
+  const Bits low_byte = fill_words(0x00FF);
+  for (int q = 0; q < tile.n_queries; ++q) {
+    const uint8_t* table = tile.tables + static_cast<int64_t>(q) * tile.n_columns * 16;
+    Bits even[8], odd[8];
+    for (int i = 0; i < 8; ++i) even[i] = odd[i] = zero_bits();
+    for (int c = 0; c < tile.n_columns; c += kWideGroup) {
+      const int n = tile.n_columns - c < kWideGroup ? tile.n_columns - c : kWideGroup;
+      Bits sum[8];
+      sum_columns(sum, tile.columns + c * kBlock, table + c * 16, n);
+      for (int i = 0; i < 8; ++i) {
+        even[i] = add_words_saturated(even[i], sum[i] & low_byte);
+        odd[i] = add_words_saturated(odd[i], shift_right16<8>(sum[i]));
+      }
+    }
     const Bits bound = fill_words(static_cast<uint16_t>(tile.bounds[q]));
     Bits within[8], any = zero_bits();
-    for (int half = 0; half < 2; ++half)
-      sum_half_wide(tile, tile.columns + half * (kBlock / 2), tile.tables + q * table_bytes, bound, within + 4 * half);
-    for (const Bits& w : within) any = any | w;
+    for (int i = 0; i < 8; ++i)
+      any = any | (within[i] = choose(low_byte, at_most_words(even[i], bound), at_most_words(odd[i], bound)));
     if (any_bit(any)) report(tile, q, within);
   }
 }

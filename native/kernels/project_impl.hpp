@@ -4,55 +4,80 @@
 namespace rankhash::RANKHASH_ISA {
 
 constexpr int kVectors = kTileRows / kLanes;
-constexpr int64_t kDepth = 256;  // dimensions at a time, so that a tile stays in the nearest cache
 
-// Eight rows and eight dimensions of the tile; rows from n on are 0.
-static inline void load_square(const float* x, int64_t n, int64_t d, const float* center, float* tile) {
-  Floats r[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    r[i] = i < n ? load_floats(x + i * d) : fill_floats(0);
-    if (center && i < n) r[i] = r[i] - load_floats(center);
-  }
-  transpose(r);
-  for (int j = 0; j < kLanes; ++j) store_floats(tile + j * kTileRows, r[j]);
-}
+// Sticks to NaN as soon as one of the values is NaN or infinite: 0 · x is 0 for all others.
+RANKHASH_INLINE static inline void watch(Floats& check, Floats x) { check = multiply_add(x, fill_floats(0), check); }
 
-static void load_tile(const float* x, int64_t n, int64_t d, const float* center, float* tile) {
-  for (int first = 0; first < kTileRows; first += kLanes) {
-    const float* rows = x + first * d;
-    int64_t j = 0;
-    for (; j + kLanes <= d; j += kLanes)
-      load_square(rows + j, n - first, d, center ? center + j : nullptr, tile + j * kTileRows + first);
-    for (; j < d; ++j)
-      for (int i = 0; i < kLanes; ++i)
-        tile[j * kTileRows + first + i] = first + i < n ? rows[i * d + j] - (center ? center[j] : 0.0f) : 0.0f;
-  }
-}
-
-// kRowGroup projections of a tile over the dimensions [0, depth), added to what y holds.
-static inline void project_group(const float* tile, int64_t depth, const float* w, float* y) {
-  Floats sum[kRowGroup][kVectors];
-  for (int r = 0; r < kRowGroup; ++r)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = load_floats(y + r * kTileRows + v * kLanes);
-  for (int64_t j = 0; j < depth; ++j) {
-    Floats x[kVectors];
-    for (int v = 0; v < kVectors; ++v) x[v] = load_floats(tile + j * kTileRows + v * kLanes);
-    for (int r = 0; r < kRowGroup; ++r) {
-      const Floats weight = fill_floats(w[j * kRowGroup + r]);
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(weight, x[v], sum[r][v]);
+// Eight rows and `depth` dimensions of the tile.
+template <bool kCentered>
+static inline void load_rows(const float* x, int64_t stride, int64_t depth, const float* center, float* tile,
+                             Floats& check) {
+  int64_t j = 0;
+  for (; j + kLanes <= depth; j += kLanes) {
+    Floats r[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      r[i] = load_floats(x + i * stride + j);
+      watch(check, r[i]);
+      if constexpr (kCentered) r[i] = r[i] - load_floats(center + j);
     }
+    transpose(r);
+    for (int i = 0; i < kLanes; ++i) store_floats(tile + (j + i) * kTileRows, r[i]);
   }
-  for (int r = 0; r < kRowGroup; ++r)
-    for (int v = 0; v < kVectors; ++v) store_floats(y + r * kTileRows + v * kLanes, sum[r][v]);
+  for (; j < depth; ++j) {
+    float column[kLanes];
+    for (int i = 0; i < kLanes; ++i) column[i] = x[i * stride + j];
+    watch(check, load_floats(column));
+    if constexpr (kCentered)
+      for (float& value : column) value -= center[j];
+    store_floats(tile + j * kTileRows, load_floats(column));
+  }
 }
 
-static void project(const float* tile, int64_t d, const float* weights, const float* bias, int64_t n_rows, float* y) {
-  for (int64_t r = 0; r < n_rows; ++r)
-    for (int v = 0; v < kVectors; ++v) store_floats(y + r * kTileRows + v * kLanes, fill_floats(bias[r]));
-  for (int64_t j = 0; j < d; j += kDepth) {
-    const int64_t depth = d - j < kDepth ? d - j : kDepth;
-    for (int64_t r = 0; r < n_rows; r += kRowGroup)
-      project_group(tile + j * kTileRows, depth, weights + r * d + j * kRowGroup, y + r * kTileRows);
+// Fewer than eight rows; the others are 0.
+static inline void load_last_rows(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center,
+                                  float* tile, Floats& check) {
+  for (int64_t j = 0; j < depth; ++j) {
+    float column[kLanes] = {};
+    for (int64_t i = 0; i < n; ++i) column[i] = x[i * stride + j];
+    watch(check, load_floats(column));
+    for (int64_t i = 0; i < n && center; ++i) column[i] -= center[j];
+    store_floats(tile + j * kTileRows, load_floats(column));
+  }
+}
+
+static bool load_tile(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile) {
+  Floats check = fill_floats(0);
+  for (int first = 0; first < kTileRows; first += kLanes) {
+    const float* rows = x + first * stride;
+    if (n - first < kLanes)
+      load_last_rows(rows, n - first, stride, depth, center, tile + first, check);
+    else if (center)
+      load_rows<true>(rows, stride, depth, center, tile + first, check);
+    else
+      load_rows<false>(rows, stride, depth, center, tile + first, check);
+  }
+  float lanes[kLanes];
+  store_floats(lanes, check);
+  for (const float lane : lanes)
+    if (lane != 0) return false;
+  return true;
+}
+
+static void project(const float* tile, int64_t depth, const float* weights, int64_t n_rows, float* y) {
+  for (int64_t row = 0; row < n_rows; row += kRowGroup, weights += kRowGroup * depth, y += kRowGroup * kTileRows) {
+    Floats sum[kRowGroup][kVectors];
+    for (int r = 0; r < kRowGroup; ++r)
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = load_floats(y + r * kTileRows + v * kLanes);
+    for (int64_t j = 0; j < depth; ++j) {
+      Floats x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load_floats(tile + j * kTileRows + v * kLanes);
+      for (int r = 0; r < kRowGroup; ++r) {
+        const Floats weight = fill_floats(weights[j * kRowGroup + r]);
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(weight, x[v], sum[r][v]);
+      }
+    }
+    for (int r = 0; r < kRowGroup; ++r)
+      for (int v = 0; v < kVectors; ++v) store_floats(y + r * kTileRows + v * kLanes, sum[r][v]);
   }
 }
 
@@ -66,12 +91,12 @@ static void multiply(const float* tile, const int32_t* windows, int64_t n_rows, 
     }
 }
 
-// The symbols of eight vectors: the first of the largest of their rows, or whether their one row is positive.
-static inline Bits winners(const float* y, int rows_per_symbol) {
-  if (rows_per_symbol == 1) return greater(load_floats(y), fill_floats(0)) & fill_bits(1);
+// The symbols of eight vectors: the first of the largest of their K rows. K = 0 reads that number at run time.
+template <int K>
+RANKHASH_INLINE static inline Bits winners(const float* y, int rows_per_symbol) {
   Floats best = load_floats(y);
   Bits index = zero_bits();
-  for (int k = 1; k < rows_per_symbol; ++k) {
+  for (int k = 1; k < (K ? K : rows_per_symbol); ++k) {
     const Floats value = load_floats(y + k * kTileRows);
     const Bits better = greater(value, best);
     best = choose(better, value, best);
@@ -80,24 +105,53 @@ static inline Bits winners(const float* y, int rows_per_symbol) {
   return index;
 }
 
-static void pack_tile(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words) {
+template <int K>
+static void pack_winners(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words) {
   const int b = layout.symbol_bits;
-  for (int v = 0; v < kVectors; ++v) {
-    uint32_t* out = words + v * kLanes;
-    Bits word = zero_bits();
-    int used = 0;
-    for (int s = 0; s < layout.n_symbols; ++s) {
-      const Bits symbol = winners(y + static_cast<int64_t>(s) * rows_per_symbol * kTileRows + v * kLanes, rows_per_symbol);
-      word = word | shift_left32(symbol, used);
-      used += b;
-      if (used >= 32) {
-        store_bits(out, word);
-        out += kTileRows;
-        used -= 32;
-        word = used ? shift_right32(symbol, b - used) : zero_bits();
-      }
+  const int64_t symbol_size = static_cast<int64_t>(rows_per_symbol) * kTileRows;
+  Bits word[kVectors];
+  for (Bits& w : word) w = zero_bits();
+  int used = 0;
+  for (int s = 0; s < layout.n_symbols; ++s, y += symbol_size) {
+    Bits symbol[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      symbol[v] = winners<K>(y + v * kLanes, rows_per_symbol);
+      word[v] = word[v] | shift_left32(symbol[v], used);
     }
-    if (used) store_bits(out, word);
+    used += b;
+    if (used < 32) continue;
+    used -= 32;
+    for (int v = 0; v < kVectors; ++v) {
+      store_bits(words + v * kLanes, word[v]);
+      word[v] = used ? shift_right32(symbol[v], b - used) : zero_bits();
+    }
+    words += kTileRows;
+  }
+  if (used)
+    for (int v = 0; v < kVectors; ++v) store_bits(words + v * kLanes, word[v]);
+}
+
+// Symbols of one row each: 1 where it is positive. Every new bit comes in at the top of the word.
+static void pack_signs(const float* y, const Layout& layout, uint32_t* words) {
+  for (int first = 0; first < layout.n_symbols; first += 32, words += kTileRows) {
+    const int count = layout.n_symbols - first < 32 ? layout.n_symbols - first : 32;
+    for (int v = 0; v < kVectors; ++v) {
+      Bits word = zero_bits();
+      for (int s = 0; s < count; ++s) {
+        const Floats value = load_floats(y + static_cast<int64_t>(first + s) * kTileRows + v * kLanes);
+        word = shift_right32(word, 1) | (greater(value, fill_floats(0)) & fill_bits(0x80000000u));
+      }
+      store_bits(words + v * kLanes, shift_right32(word, 32 - count));
+    }
+  }
+}
+
+static void pack_tile(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words) {
+  switch (rows_per_symbol) {
+    case 1: return pack_signs(y, layout, words);
+    case 2: return pack_winners<2>(y, layout, 2, words);
+    case 4: return pack_winners<4>(y, layout, 4, words);
+    default: return pack_winners<0>(y, layout, rows_per_symbol, words);
   }
 }
 

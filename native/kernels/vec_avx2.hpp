@@ -29,6 +29,7 @@ static inline Bits load_table(const uint8_t* p) {
 static inline Bits look_up(Bits table, Bits index) { return {_mm256_shuffle_epi8(table.v, index.v)}; }
 static inline Bits add_bytes(Bits a, Bits b) { return {_mm256_add_epi8(a.v, b.v)}; }
 static inline Bits add_bytes_saturated(Bits a, Bits b) { return {_mm256_adds_epu8(a.v, b.v)}; }
+static inline Bits mean_bytes(Bits a, Bits b) { return {_mm256_avg_epu8(a.v, b.v)}; }  // rounded up
 static inline Bits add_words_saturated(Bits a, Bits b) { return {_mm256_adds_epu16(a.v, b.v)}; }
 static inline Bits at_most_bytes(Bits a, Bits b) { return {_mm256_cmpeq_epi8(_mm256_min_epu8(a.v, b.v), a.v)}; }
 static inline Bits at_most_words(Bits a, Bits b) { return {_mm256_cmpeq_epi16(_mm256_min_epu16(a.v, b.v), a.v)}; }

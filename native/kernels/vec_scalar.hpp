@@ -65,6 +65,9 @@ static inline Bits add_bytes(Bits a, Bits b) {
 static inline Bits add_bytes_saturated(Bits a, Bits b) {
   return map_lanes<uint8_t>(a, b, [](int x, int y) { return x + y > 255 ? 255 : x + y; });
 }
+static inline Bits mean_bytes(Bits a, Bits b) {  // rounded up
+  return map_lanes<uint8_t>(a, b, [](int x, int y) { return (x + y + 1) / 2; });
+}
 static inline Bits add_words_saturated(Bits a, Bits b) {
   return map_lanes<uint16_t>(a, b, [](int x, int y) { return x + y > 65535 ? 65535 : x + y; });
 }

@@ -85,29 +85,27 @@ def encode(
     n_symbols: int,
     arity: int,
     n_threads: int,
-) -> U8:
-    """Packed codes ``(n, n_bytes)`` of the winners among ``(x - center)·w + bias``.
+) -> tuple[U8, int]:
+    """Packed codes of the winners among ``(x - center)·w + bias``, and the first row that is not finite, or -1.
 
-    ``vectors`` is (n, d) float32, contiguous and finite; ``projections`` (rows, d), ``bias`` (rows,), ``center`` (d,)
+    ``vectors`` is (n, d) float32 and contiguous; ``projections`` is (rows, d), ``bias`` (rows,) and ``center`` (d,).
     With n_symbols · arity rows, the rows of one symbol stand together and the first of the largest wins; with arity 2
     and n_symbols rows, a symbol is 1 where its row is positive. Each projection is summed in the order of the
     dimensions by fused multiply-adds, so that codes depend neither on the instruction set nor on the number of threads
     nor on which vectors come together.
     """
     codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
-    _native.encode(vectors, projections, bias, center, n_symbols, arity, n_threads, codes)
-    return codes
+    return codes, _native.encode(vectors, projections, bias, center, n_symbols, arity, n_threads, codes)
 
 
-def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> U8:
-    """Packed codes of the winners among products of entries of x.
+def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> tuple[U8, int]:
+    """Packed codes of the winners among products of entries of x, and the first row that is not finite, or -1.
 
     ``windows`` is (n_symbols, arity, degree): candidate k of symbol s is the product of ``x[windows[s, k]]``.
     """
     n_symbols, arity, _ = windows.shape
     codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
-    _native.encode_windows(vectors, windows, n_threads, codes)
-    return codes
+    return codes, _native.encode_windows(vectors, windows, n_threads, codes)
 
 
 def packed_bytes(n_symbols: int, arity: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,13 +90,18 @@ class VectorBatches:
         return int(self.array.shape[1])
 
     def __iter__(self) -> Iterator[F32]:
+        for start, rows in self.unchecked():
+            yield self._checked(start, rows)
+
+    def unchecked(self) -> Iterator[tuple[int, F32]]:
+        """Each batch with the number of its first row, for callers who look for NaN and infinity themselves."""
         step = max(1, BATCH_BYTES // (4 * self.n_features))
         for start in range(0, self.n_rows, step):
-            yield self._rows(start, min(start + step, self.n_rows))
+            yield start, self._rows(start, min(start + step, self.n_rows))
 
     def whole(self) -> F32:
         """All rows in one array."""
-        return self._rows(0, self.n_rows)
+        return self._checked(0, self._rows(0, self.n_rows))
 
     def check(self) -> None:
         """Raise if any row cannot be used."""
@@ -110,12 +115,18 @@ class VectorBatches:
             total += batch.sum(axis=0, dtype=np.float64)
         return (total / self.n_rows).astype(np.float32)
 
+    def refuse(self, row: int) -> NoReturn:
+        """Raise, because this row holds NaN, infinity or a number beyond float32."""
+        raise InvalidInputError(self._complaint(row))
+
     def _rows(self, start: int, stop: int) -> F32:
         with np.errstate(over="ignore"):
-            rows = np.require(self.array[start:stop], np.float32, ["C", "A"])
+            return np.require(self.array[start:stop], np.float32, ["C", "A"])
+
+    def _checked(self, start: int, rows: F32) -> F32:
         bad = _kernels.first_nonfinite_row(rows)
         if bad >= 0:
-            raise InvalidInputError(self._complaint(start + bad))
+            self.refuse(start + bad)
         return rows
 
     def _complaint(self, row: int) -> str:

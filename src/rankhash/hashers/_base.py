@@ -99,8 +99,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """What the projections are applied to: the vectors themselves, or a map of them."""
         return batch
 
-    def _encode_batch(self, batch: F32, n_threads: int) -> U8:
-        """The codes of one batch."""
+    def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
+        """The codes of one batch, and its first row that is not finite, or -1."""
         features, layout = self._features(batch), self.layout_
         learned = (self.projections_, self.bias_, self.center_)
         return _kernels.encode(features, *learned, layout.n_symbols, layout.arity, n_threads)
@@ -190,10 +190,10 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         data = self._open(X)
         n_threads = _kernels.resolve_threads(n_threads)
         codes = np.empty((data.n_rows, self.layout_.n_bytes), np.uint8)
-        start = 0
-        for batch in data:
-            codes[start : start + len(batch)] = self._encode_batch(batch, n_threads)
-            start += len(batch)
+        for start, batch in data.unchecked():
+            codes[start : start + len(batch)], bad = self._encode_batch(batch, n_threads)
+            if bad >= 0:
+                data.refuse(start + bad)
         return codes
 
     def score_tables(self, Q: Any) -> F32:

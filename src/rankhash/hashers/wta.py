@@ -92,7 +92,7 @@ class WTA(Hasher):
                 windows[symbol, :, factor] = np.resize(rng.permutation(n_features), self.arity)
         return {"windows_": windows}
 
-    def _encode_batch(self, batch: F32, n_threads: int) -> U8:
+    def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
         return _kernels.encode_windows(batch, self.windows_, n_threads)
 
     def _scores(self, vectors: F32) -> F64:

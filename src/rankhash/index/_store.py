@@ -197,30 +197,33 @@ class CodeStore:
         """The bits of the positions that a search may find: see :meth:`rankhash.FlatIndex.search`."""
         if chosen is None:
             return self.live
-        flags = np.zeros(len(self.blocks) * _kernels.BLOCK, dtype=bool)
         chosen = np.asarray(chosen)
         if chosen.ndim != 1:
             raise InvalidInputError(f"filter must be one-dimensional, got the shape {chosen.shape}")
         if chosen.dtype == bool or chosen.dtype == np.uint8:
-            flags[self._flag_positions()] = self._flags(chosen)
-        elif chosen.dtype.kind in "iu" or chosen.size == 0:
-            positions = self.find_living(chosen.astype(np.int64))
-            flags[positions[positions >= 0]] = True
-        else:
+            return self._mask_of_flags(chosen)
+        if chosen.dtype.kind not in "iu" and chosen.size:
             raise InvalidInputError(f"filter must be ids, a boolean mask or a uint8 bitmap, got {chosen.dtype}")
+        positions = self.find_living(chosen.astype(np.int64))
+        return self._mask_of_positions(positions[positions >= 0])
+
+    def _mask_of_positions(self, positions: I64) -> U8:
+        flags = np.zeros(len(self.blocks) * _kernels.BLOCK, dtype=bool)
+        flags[positions] = True
         return np.packbits(flags, bitorder="little")
 
-    def _flag_positions(self) -> I64 | slice:
-        plain = self.live is None and self.n_ordered == self.size
-        return slice(0, self.size) if plain else self.positions_by_id()
-
-    def _flags(self, chosen: NDArray[Any]) -> Flags:
+    def _mask_of_flags(self, chosen: NDArray[Any]) -> U8:
         n = len(self)
         expected = n if chosen.dtype == bool else -(-n // 8)
         if len(chosen) != expected:
             what = "a boolean mask" if chosen.dtype == bool else "a uint8 bitmap"
             raise InvalidInputError(f"{what} over {n} codes must have {expected} entries, got {len(chosen)}")
-        return chosen if chosen.dtype == bool else np.unpackbits(chosen, count=n, bitorder="little").astype(bool)
+        if self.live is not None or self.n_ordered < self.size:
+            flags = chosen if chosen.dtype == bool else np.unpackbits(chosen, count=n, bitorder="little").astype(bool)
+            return self._mask_of_positions(self.positions_by_id()[flags])
+        bits = np.zeros(len(self.blocks) * _kernels.SLICE, np.uint8)
+        bits[: -(-n // 8)] = np.packbits(chosen, bitorder="little") if chosen.dtype == bool else chosen
+        return bits
 
     # -- files -----------------------------------------------------------------------------------------------------
 

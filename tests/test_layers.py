@@ -1,0 +1,69 @@
+"""Imports go downwards only, as ARCHITECTURE.md draws them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "rankhash"
+
+
+def drawn_layers():
+    """The layers of ARCHITECTURE.md, lowest first, as sets of module names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    block = text.split("## Layers")[1].split("```")[1]
+    return [{name.strip() for name in line.split("|")} for line in reversed(block.strip().splitlines())]
+
+
+def imports_of(path):
+    """The modules of the package that a file imports, by their first name below ``rankhash``."""
+    inside = path.relative_to(PACKAGE).parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = list(inside[: len(inside) - node.level]) + (node.module or "").split(".")
+            parts = [part for part in parts if part]
+            yield from [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rankhash":
+            yield from [*node.module.split(".")[1:2]] or [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from [name.name.split(".")[1] for name in node.names if name.name.startswith("rankhash.")]
+
+
+def module_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def test_every_module_has_a_layer():
+    known = set().union(*drawn_layers())
+    assert {module_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"} <= known
+    assert known - {"_native"} <= {module_of(path) for path in PACKAGE.rglob("*.py")}
+
+
+def test_imports_go_downwards_only():
+    level = {name: i for i, layer in enumerate(drawn_layers()) for name in layer}
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {imported}"
+        for path in PACKAGE.rglob("*.py")
+        if module_of(path) != "__init__"
+        for imported in imports_of(path)
+        if imported != module_of(path) and level[imported] >= level[module_of(path)]
+    ]
+    assert not wrong
+
+
+def test_only_kernels_import_the_native_module():
+    users = {module_of(path) for path in PACKAGE.rglob("*.py") if "_native" in set(imports_of(path))}
+    assert users == {"_kernels"}
+
+
+def test_only_the_kernels_folder_knows_instruction_sets():
+    for path in (ROOT / "native").rglob("*.[ch]pp"):
+        inside = path.parent.name == "kernels"
+        assert inside or "immintrin" not in path.read_text(), path
+        assert (
+            not inside
+            or path.name == "dispatch.cpp"
+            or "#include <" not in path.read_text().replace("#include <immintrin.h>", "")
+        ), path
+        assert path.parent.name == "bindings" or "nanobind" not in path.read_text(), path
