@@ -22,8 +22,8 @@ from rankhash import RSH, SRSH, tune
 from sets import FILES, add_data_option, load
 
 RESULTS = Path(__file__).parent / "results" / "tune_rsh.json"
-N_POINTS, N_DIMENSIONS = 1500, 64
-LENGTHS = (8, 32, 64)
+N_POINTS, N_DIMENSIONS = 1200, 40
+LENGTHS = (8, 32)
 CLASSES = ("mnist", "trivia-text")
 GRIDS: dict[str, tuple[Any, list[dict[str, list[Any]]]]] = {
     "RSH": (
@@ -31,10 +31,9 @@ GRIDS: dict[str, tuple[Any, list[dict[str, list[Any]]]]] = {
         [
             {"arity": [2, 4, 8]},
             {"rho": [0.35, 1.4]},
-            {"lam": [0.5, 2.0]},
             {"learning_rate": [0.04, 0.15]},
             {"similar_share": [0.025, 0.1]},
-            {"max_pairs": [20_000, 80_000]},
+            {"max_pairs": [20_000]},
         ],
     ),
     "SRSH hinge": (
@@ -42,11 +41,10 @@ GRIDS: dict[str, tuple[Any, list[dict[str, list[Any]]]]] = {
         [
             {"arity": [2, 4, 8]},
             {"rho": [0.5, 2.0]},
-            {"lam": [0.5, 2.0]},
             {"learning_rate": [0.03, 0.12]},
             {"init_scale": [0.1, 0.6]},
             {"similar_share": [0.4, 0.75]},
-            {"max_pairs": [20_000, 80_000]},
+            {"max_pairs": [20_000]},
         ],
     ),
 }
@@ -80,7 +78,7 @@ def run(folder: Path, name: str) -> list[dict[str, Any]]:
     for truth, labels in truths.items():
         for method, (hasher, grids) in GRIDS.items():
             for n_symbols in LENGTHS:
-                tuning = tune(hasher.set_params(n_symbols=n_symbols), vectors, labels, grid=grids)
+                tuning = tune(hasher.set_params(n_symbols=n_symbols), vectors, labels, grid=grids, cv=2)
                 where = {"set": name, "truth": truth, "method": method, "n_symbols": n_symbols}
                 trials += [
                     where | {"parameters": t.parameters, "scores": t.scores, "seconds": t.seconds}
