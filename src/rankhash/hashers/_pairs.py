@@ -122,6 +122,7 @@ class PairHasher(Hasher):
             source: PairSource = MetricNeighbors(x, self.n_neighbors, draws)
         else:
             source = known if rows is None else known.subset(rows)
+            source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
         return Problem(_kernels.pad_columns(x), center, scale, pairs, labels)
 
@@ -236,12 +237,13 @@ def _scaled(data: VectorBatches, rows: NDArray[np.int64] | None, center: F32, sc
     points = as_vectors(data.array if rows is None else data.array[rows], name=data.name)
     with np.errstate(over="ignore"):
         points = points - center
-    largest = float(np.abs(points).max())
+    largest = float(max(points.max(), -points.min()))
     if not np.isfinite(largest):
         raise InvalidInputError("X must fit into float32 after centring; scale it down")
     if largest <= 1e-6 * float(np.abs(center).max(initial=0.0)) or largest == 0:
         raise InvalidInputError("all vectors are the same, so that there is nothing to tell apart; is X constant?")
     if scale is None:
-        unit = points / np.float32(largest)
-        scale = largest * float(np.sqrt(np.einsum("ij,ij->i", unit, unit).mean(dtype=np.float64)))
-    return (points / np.float32(scale)).astype(np.float32, copy=False), scale
+        parts = (points[start : start + 4096] / np.float32(largest) for start in range(0, len(points), 4096))
+        scale = largest * float(np.sqrt(sum(np.square(part, dtype=np.float64).sum() for part in parts) / len(points)))
+    points /= np.float32(scale)
+    return points, scale

@@ -132,7 +132,7 @@ class RSH(PairHasher):
         mode: str = "online",
         max_pairs: int = 40_000,
         tol: float = 0.002,
-        max_points: int = 100_000,
+        max_points: int = 50_000,
         center: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,

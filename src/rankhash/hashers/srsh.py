@@ -108,7 +108,7 @@ class SRSH(PairHasher):
         n_neighbors: int = 50,
         max_pairs: int = 40_000,
         tol: float = 0.002,
-        max_points: int = 100_000,
+        max_points: int = 50_000,
         center: bool = True,
         random_state: Any = None,
         callback: Callback | None = None,
