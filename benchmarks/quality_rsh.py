@@ -55,6 +55,7 @@ def main() -> int:
                 rows += run(name, paper_split(X, seed), seed)
     text = json.dumps({"provenance": provenance(), "rows": rows}, indent=1)
     refuse_private_names(text)
+    RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(text + "\n")
     print(tables(rows))
     return 0

@@ -36,6 +36,7 @@ def main() -> int:
         rows = kernel_rows(options.repeats) + fit_rows(options.repeats)
     text = json.dumps({"provenance": provenance(), "rows": rows}, indent=1)
     refuse_private_names(text)
+    RESULTS.mkdir(exist_ok=True)
     (RESULTS / "train_speed.json").write_text(text + "\n")
     (RESULTS / "train_speed.svg").write_text(draw(rows))
     for row in rows:

@@ -62,6 +62,7 @@ def main() -> int:
         trials = [trial for name in FILES for trial in run(options.data, name)]
     text = json.dumps({"provenance": provenance(), "trials": trials}, indent=1)
     refuse_private_names(text)
+    RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(text + "\n")
     print(summary(trials))
     return 0

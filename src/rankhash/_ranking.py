@@ -17,10 +17,12 @@ def precision_recall(distances: NDArray[np.generic], relevant: NDArray[np.bool_]
     >>> precision_recall(np.array([0, 1, 1, 2]), np.array([True, True, False, False]))
     (array([1.        , 0.66666667, 0.5       ]), array([0.5, 1. , 1. ]))
     """
-    radii, place = np.unique(distances, return_inverse=True)
-    found = np.cumsum(np.bincount(place.ravel(), minlength=len(radii)))
-    hits = np.cumsum(np.bincount(place.ravel(), weights=relevant.ravel(), minlength=len(radii)))
-    return hits / found, hits / max(hits[-1], 1)
+    place, chosen = distances.ravel(), relevant.ravel().astype(bool)
+    if place.dtype.kind not in "iu":
+        place = np.unique(place, return_inverse=True)[1].ravel()
+    found = np.bincount(place)
+    hits = np.cumsum(np.bincount(place[chosen], minlength=len(found)))[found > 0]
+    return hits / np.cumsum(found[found > 0]), hits / max(hits[-1], 1)
 
 
 def average_precision(distances: NDArray[np.generic], relevant: NDArray[np.bool_]) -> float:
