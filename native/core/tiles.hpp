@@ -15,12 +15,12 @@ struct TaskGrid {
   int64_t n_ranges;
 };
 
-// Whole queries are the cheapest to share out; blocks are split when there are too few of them.
+// Whole queries are the cheapest to share out; blocks are split when there are too few of them to keep all threads busy
+// to the end.
 inline TaskGrid make_grid(int64_t n_blocks, int64_t n_queries, int64_t tile, int n_threads) {
-  const int64_t n_tiles = (n_queries + tile - 1) / tile;
-  if (n_threads == 1 || n_tiles == 0 || n_tiles >= 2 * n_threads) return {n_tiles, 1};
-  const int64_t wanted = (2 * n_threads + n_tiles - 1) / n_tiles;
-  return {n_tiles, std::max<int64_t>(1, std::min(wanted, n_blocks / 16))};
+  const int64_t n_tiles = (n_queries + tile - 1) / tile, wanted = 4 * n_threads;
+  if (n_threads == 1 || n_tiles == 0 || n_tiles >= wanted) return {n_tiles, 1};
+  return {n_tiles, std::max<int64_t>(1, std::min((wanted + n_tiles - 1) / n_tiles, n_blocks / 32))};
 }
 
 // run(first query, queries, first block, last block) gives sorted hits for each of its queries; emit(query, hits) gets

@@ -68,10 +68,7 @@ class Index(ABC):
         64-bit integers that are not in the index.
         """
         checked = self.layout.check(codes)
-        numbers = self._new_ids(len(checked)) if ids is None else self._check_ids(ids, len(checked))
-        taken = self._store.find_living(numbers) >= 0
-        if taken.any():
-            raise IdError(f"id {numbers[taken][0]} is already in the index; upsert replaces codes")
+        numbers = self._new_ids(len(checked)) if ids is None else self._free_ids(ids, len(checked))
         self._store.add(checked, numbers)
         return numbers
 
@@ -156,6 +153,13 @@ class Index(ABC):
         if first > _LARGEST_ID - n:
             raise IdError(f"there is no room for {n} ids after {first - 1}; give ids explicitly")
         return np.arange(first, first + n, dtype=np.int64)
+
+    def _free_ids(self, ids: ArrayLike, n: int) -> I64:
+        numbers = self._check_ids(ids, n)
+        taken = self._store.find_living(numbers) >= 0
+        if taken.any():
+            raise IdError(f"id {numbers[taken][0]} is already in the index; upsert replaces codes")
+        return numbers
 
     def _check_ids(self, ids: ArrayLike, n: int | None, *, unique: bool = True) -> I64:
         numbers = np.asarray(ids)

@@ -102,15 +102,19 @@ class CodeStore:
         if len(ids) == 0:
             return
         self._own()
-        positions = self.find(ids)
-        dead = positions >= 0
-        if dead.any():
-            self.write(positions[dead], codes[dead])
-            self._set_live(positions[dead], True)
-            codes, ids = codes[~dead], ids[~dead]
+        if self.n_dead and ids.min() < self.next_id:
+            codes, ids = self._revive(codes, ids)
         if len(ids):
             self._append(codes, ids)
         self._tidy()
+
+    def _revive(self, codes: U8, ids: I64) -> tuple[U8, I64]:
+        """Put codes whose ids are here, but dead, in their old places; the others are returned."""
+        positions = self.find(ids)
+        dead = positions >= 0
+        self.write(positions[dead], codes[dead])
+        self._set_live(positions[dead], True)
+        return codes[~dead], ids[~dead]
 
     def write(self, positions: I64, codes: U8) -> None:
         """Replace the codes at the given positions."""
@@ -137,8 +141,8 @@ class CodeStore:
         self.live, self.n_dead = None, 0
 
     def _append(self, codes: U8, ids: I64) -> None:
-        order = np.argsort(ids, kind="stable")
-        if (order[1:] < order[:-1]).any():
+        if (ids[1:] < ids[:-1]).any():
+            order = np.argsort(ids)
             codes, ids = codes[order], ids[order]
         start, stop = self.size, self.size + len(ids)
         implicit = self.ids is None and ids[0] == start and ids[-1] == stop - 1

@@ -1,0 +1,40 @@
+"""Files of every version that was ever written can still be opened and mean the same.
+
+A file ``<what>-<version>`` is never changed or removed; a new version of the format adds files of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankhash import CodeLayout, FlatIndex, load_hasher
+
+GOLDEN = Path(__file__).parent / "golden"
+VECTORS = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
+SYMBOLS = np.arange(120).reshape(20, 6) * 7 // 5 % 3
+
+
+def test_index_of_version_1_holds_its_codes():
+    for mmap in (False, True):
+        index = FlatIndex.load(GOLDEN / "flat-1.rankhash", mmap=mmap)
+        assert index.layout == CodeLayout(6, 3, "golden")
+        expected = dict(zip(range(57, -3, -3), SYMBOLS.tolist(), strict=True)) | {
+            7: SYMBOLS[0].tolist(),
+            1: SYMBOLS[1].tolist(),
+        }
+        del expected[0], expected[9]
+        assert index.ids.tolist() == sorted(expected)
+        codes = index.layout.unpack(index.get(index.ids))
+        assert codes.tolist() == [expected[i] for i in sorted(expected)]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("lsh-1", [[136, 11], [204, 14], [74, 5], [51, 1]]), ("wta-1", [[148, 1], [74, 1], [74, 6], [36, 8]])],
+)
+def test_hashers_of_version_1_make_the_same_codes(name, first):
+    hasher = load_hasher(GOLDEN / f"{name}.safetensors")
+    assert hasher.encode(VECTORS)[:4].tolist() == first
