@@ -1,0 +1,48 @@
+"""The kept quality results: they can be shown, and they say what the documentation says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return json.loads((BENCHMARKS / "results" / "quality_rsh.json").read_text())["rows"]
+
+
+def precision(rows, name, method, n_symbols, key="ap"):
+    chosen = {"set": name, "method": method, "n_symbols": n_symbols}
+    values = [row[key] for row in rows if chosen.items() <= row.items()]
+    assert len(values) >= 5
+    return np.array(values)
+
+
+@pytest.mark.parametrize("script", ["quality_rsh.py", "tune_rsh.py"])
+def test_kept_results_can_be_shown(script):
+    command = [sys.executable, BENCHMARKS / script, "--show"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "RSH" in shown.stdout
+
+
+@pytest.mark.parametrize("n_symbols", [8, 16, 32, 64])
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+def test_methods_rank_as_documented(rows, name, n_symbols):
+    wta, start, rsh, bound, hinge = (
+        precision(rows, name, method, n_symbols).mean()
+        for method in ("WTA", "RSH untrained", "RSH", "SRSH bound", "SRSH hinge")
+    )
+    assert wta + 0.1 < rsh
+    assert start < rsh < bound < hinge
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+def test_weighted_and_unweighted_distances_rank_about_equally_well(rows, name):
+    for n_symbols in (16, 32, 64):
+        plain, weighted = (precision(rows, name, "SRSH hinge", n_symbols, key).mean() for key in ("ap", "weighted_ap"))
+        assert abs(plain - weighted) < 0.03
