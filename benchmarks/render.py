@@ -1,7 +1,7 @@
 """Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
-``scan``; ``bench:goals`` takes one table of every line that has a goal. Needs nothing but Python.
+``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILES = [HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"]
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
-ORDER = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
+GROUPS = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
 
 
 def main() -> int:
@@ -45,9 +45,9 @@ def main() -> int:
 
 
 def load_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of every group that was measured, in the order in which they are shown."""
-    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
-    return {group: found[group] for group in sorted(found, key=_place)}
+    """The results of every group that was measured."""
+    paths = {group: folder / f"{group}.json" for group in GROUPS}
+    return {group: json.loads(path.read_text(encoding="utf-8")) for group, path in paths.items() if path.exists()}
 
 
 def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
@@ -58,34 +58,29 @@ def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
     return BLOCK.sub(lambda match: match[1] + _block(match[2], results, name) + match[3], text)
 
 
-def _place(group: str) -> tuple[int, str]:
-    return (ORDER.index(group) if group in ORDER else len(ORDER), group)
-
-
-def _block(group: str, results: dict[str, dict[str, Any]], name: str) -> str:
-    if group not in (*ORDER, "goals"):
-        raise SystemExit(f"{name} asks for bench:{group}; there are {', '.join((*ORDER, 'goals'))}")
-    chosen = list(results.values()) if group == "goals" else [results[group]] if group in results else []
-    if not chosen:
+def _block(block: str, results: dict[str, dict[str, Any]], name: str) -> str:
+    """The table of a group, or with ``_goals`` behind its name only the lines that have a goal."""
+    group = block.removesuffix("_goals")
+    if group not in GROUPS:
+        raise SystemExit(f"{name} asks for bench:{block}; there are {', '.join(GROUPS)}, each also with _goals")
+    if group not in results:
         return "_Not measured yet._\n"
-    lines = [line for result in chosen for line in _lines(result, only_goals=group == "goals")]
-    notes = list(dict.fromkeys(_origin(result, load=group != "goals") for result in chosen))
-    return "\n".join([HEADER, *lines, "", *notes]) + "\n"
+    lines = _lines(results[group], only_goals=block != group)
+    return "\n".join([HEADER, *lines, "", _origin(results[group])]) + "\n"
 
 
 def _lines(result: dict[str, Any], *, only_goals: bool) -> list[str]:
-    prefix = f"{result['group']}: " if only_goals else ""
     out = []
     for case in result["cases"]:
         wrong = case["answers"]["agree"] is False
-        out += [_line(row, prefix, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals]
+        out += [_line(row, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals]
     return out
 
 
-def _line(row: Row, prefix: str, *, wrong: bool) -> str:
+def _line(row: Row, *, wrong: bool) -> str:
     reached = {None: "", True: "yes", False: "**no**"}[row.reached]
     cells = [
-        prefix + row.case,
+        row.case,
         row.unit,
         _number(row.ours),
         f"{row.peer} {_number(row.theirs)}",
@@ -101,16 +96,15 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
 
 
-def _origin(result: dict[str, Any], *, load: bool) -> str:
+def _origin(result: dict[str, Any]) -> str:
     machine, versions = result["machine"], result["versions"]
     facts = [
         f"{machine['cpu']}, {machine['cores']} cores, {result['isa']}",
         f"commit {result['commit'][:10]}" + (" with uncommitted changes" if result["dirty"] else ""),
         f"FAISS {versions['faiss-cpu']}, NumPy {versions['numpy']}",
         result["date"][:10],
+        f"load {result['load_before'][0]:.1f} before, {result['load_after'][0]:.1f} after",
     ]
-    if load:
-        facts.append(f"load {result['load_before'][0]:.1f} before, {result['load_after'][0]:.1f} after")
     warning = "**Quick run on small data: not a measurement.** " if result["quick"] else ""
     return f"{warning}_{'; '.join(facts)}._"
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from rankhash import LSH, WTA, FlatIndex, Hasher, cpu_info
+from rankhash import LSH, RSH, SRSH, WTA, FlatIndex, Hasher, cpu_info
 
 K = 10
 
@@ -21,26 +21,29 @@ def main() -> None:
     truth = nearest(base, queries)
 
     print(f"{len(base)} digits of 64 pixels, {len(queries)} queries, {K} neighbours; kernels: {cpu_info().isa}\n")
-    print(f"{'hasher':34} {'bytes':>5} {'same digit':>10} {'true neighbours':>15} {'µs a query':>10}")
+    print(f"{'hasher':42} {'bytes':>5} {'same digit':>10} {'true neighbours':>15} {'µs a query':>10}")
     found = None
-    for hasher in hashers():
-        found = report(hasher, base, queries, base_labels, query_labels, truth)
+    for hasher, learns_labels in hashers():
+        found = report(hasher, base, queries, base_labels, query_labels, truth, learns_labels)
 
     print("\nOne query and what was found:\n")
     print(side_by_side([queries[0], *base[found[0, :5]]]))
 
 
-def hashers() -> list[Hasher]:
-    """What is compared, at 64 bits a digit."""
+def hashers() -> list[tuple[Hasher, bool]]:
+    """What is compared, at 64 bits a digit, and whether it learns from the labels or from the pixels alone."""
     return [
-        WTA(n_symbols=32, arity=4, random_state=0),
-        LSH(n_symbols=64, center=True, random_state=0),
+        (WTA(n_symbols=32, arity=4, random_state=0), False),
+        (LSH(n_symbols=64, center=True, random_state=0), False),
+        (RSH(n_symbols=32, arity=4, random_state=0), False),
+        (SRSH(n_symbols=32, arity=4, random_state=0), False),
+        (SRSH(n_symbols=32, arity=4, random_state=0), True),
     ]
 
 
-def report(hasher, base, queries, base_labels, query_labels, truth):
+def report(hasher, base, queries, base_labels, query_labels, truth, learns_labels):
     """Fit, index, search, print one line; the ids that were found."""
-    hasher.fit(base, base_labels)
+    hasher.fit(base, base_labels if learns_labels else None)
     index = FlatIndex(hasher.layout_)
     index.add(hasher.encode(base))
     codes = hasher.encode(queries)
@@ -50,8 +53,9 @@ def report(hasher, base, queries, base_labels, query_labels, truth):
     same = (base_labels[found.ids] == query_labels[:, None]).mean()
     recall = np.mean([len(np.intersect1d(a, b)) / K for a, b in zip(found.ids, truth, strict=True)])
     layout = hasher.layout_
-    name = f"{type(hasher).__name__}, {layout.n_symbols} symbols of arity {layout.arity}"
-    print(f"{name:34} {layout.n_bytes:5} {same:10.1%} {recall:15.1%} {micros:10.1f}")
+    source = ", from labels" if learns_labels else ""
+    name = f"{type(hasher).__name__}, {layout.n_symbols} symbols of arity {layout.arity}{source}"
+    print(f"{name:42} {layout.n_bytes:5} {same:10.1%} {recall:15.1%} {micros:10.1f}")
     return found.ids
 
 

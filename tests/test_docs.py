@@ -82,3 +82,9 @@ def test_public_names_are_documented_and_sorted_as_listed():
     for name in rankhash.__all__:
         assert getattr(rankhash, name).__doc__, name
     assert f"## {rankhash.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_tables_are_drawn_from_the_raw_results():
+    script = ROOT / "benchmarks" / "render.py"
+    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr

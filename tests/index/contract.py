@@ -124,6 +124,25 @@ class IndexContract:
         rows = [index.search(queries[i : i + 1], 10) for i in range(20)]
         np.testing.assert_array_equal(np.vstack([row.ids for row in rows]), expected.ids[:20])
 
+    @pytest.mark.parametrize("threads", [1, 2, 7])
+    def test_ids_out_of_order_are_compared_also_between_the_parts_of_a_search(self, rng, threads):
+        layout = CodeLayout(6, 3)  # few different codes: ties everywhere
+        index, _ = self.filled(rng, layout, 17000, np.sort(rng.permutation(60000)[:17000]))
+        fresh = np.setdiff1d(rng.permutation(60000)[:4500], index.ids)
+        symbols = draw(rng, layout, len(fresh))
+        index.add(layout.pack(symbols), rng.permutation(fresh))
+        model = Model(layout)
+        ids = index.ids
+        model.put(layout.unpack(index.get(ids)), ids)
+        queries = draw(rng, layout, 3)
+        distances = oracles.hamming(queries, model.arrays()[1])
+        codes = layout.pack(queries)
+        assert_same(index.search(codes, 40, n_threads=threads), oracles.nearest(distances, ids, 40))
+        assert_same(index.search_radius(codes, 1, n_threads=threads), oracles.within(distances, ids, 1))
+        ones = np.ones(6)
+        found = index.search(codes, 40, weights=ones, n_threads=threads)
+        assert_same(found, oracles.nearest(distances, ids, 40))
+
     def test_types_and_shapes_do_not_depend_on_the_arguments(self, rng):
         index, _ = self.filled(rng, LAYOUTS[0], 100)
         query = index.get([3])
