@@ -1,6 +1,7 @@
 """Which size of the random start suits RSH: average precision over ``init_scale``, sets and lengths.
 
-The rule in ``rankhash/hashers/_start.py`` comes from such a run. Raw results go to ``results/start_scale.json``;
+The rule in ``rankhash/hashers/_start.py`` was fitted before, on other splits of these sets and of scikit-learn's
+digits; this is a check of it, not its origin, and has no class labels. Raw results go to ``results/start_scale.json``;
 ``--show`` prints what the rule loses against the best scale of each line, and what it gains over no training.
 """
 
