@@ -1,8 +1,9 @@
 """Where RSH starts: how large its random projections are, which decides how far learning moves them.
 
 A small start gives functions that fit the pairs well and resemble each other, a large one functions that stay
-random and differ. The constants were fitted to the average precision of test queries on two splits of seven sets at 8 to 128
-symbols; ``benchmarks/start_scale.py`` checks them on other splits of six of these sets, without classes:
+random and differ. The constants were fitted to the average precision of test queries on two splits of seven
+sets at 8 to 128 symbols; ``benchmarks/start_scale.py`` checks them on other splits of six of these sets, without
+classes:
 
 * pairs that follow the distance of the vectors, such as metric neighbours: larger for long codes, and for
   data of few dimensions, where functions soon repeat each other;
