@@ -107,3 +107,44 @@ def order_agreement(x, y):
     """The share of ordered pairs of dimensions in which x and y have the same first maximum."""
     pairs = [(i, j) for i in range(len(x)) for j in range(len(x)) if i != j]
     return np.mean([(x[j] > x[i]) == (y[j] > y[i]) for i, j in pairs])
+
+
+# ---- Learning from pairs ---------------------------------------------------------------------------------------------
+
+
+def assignment(a, b, similar, rho, lam, hinge):
+    """Rows that should win, largest rivals, and their difference, by a scan of all arity² assignments."""
+    scores = a[:, None] + b[None, :]
+    equal = np.eye(len(a), dtype=bool)
+    error = np.where(equal, 0 if similar else lam, rho if similar else 0)
+    rival = np.unravel_index(np.argmax(scores + error), scores.shape)
+    winner = (a.argmax(), b.argmax())
+    if hinge:
+        right = np.where(equal == similar, scores, -np.inf)
+        winner = np.unravel_index(np.argmax(right), scores.shape)
+    return winner, rival, (scores + error)[rival] - scores[winner]
+
+
+def train_pairs(x, pairs, labels, weights, hinge, rho, lam, rate, rate_step, average_from):
+    """The weights after all pairs, and their mean after each pair from ``average_from`` on; the sum of bounds."""
+    w, history, total = weights.astype(np.float64), [], 0.0
+    for t, ((i, j), label) in enumerate(zip(pairs, labels, strict=True)):
+        winner, rival, bound = assignment(w @ x[i], w @ x[j], bool(label), rho, lam, hinge)
+        total += bound
+        for member, point in enumerate((i, j)):
+            w[winner[member]] += (rate + t * rate_step) * x[point]
+            w[rival[member]] -= (rate + t * rate_step) * x[point]
+        if t >= average_from:
+            history.append(w.copy())
+    return w, np.mean(history, axis=0) if history else w, total
+
+
+def average_precision(distances, relevant):
+    """The area under the curve of precision over recall, one point a radius, by trapezoids."""
+    area, last_recall, last_precision = 0.0, 0.0, None
+    for radius in np.unique(distances):
+        found = distances <= radius
+        precision, recall = relevant[found].mean(), relevant[found].sum() / relevant.sum()
+        area += (recall - last_recall) * (precision + (precision if last_precision is None else last_precision)) / 2
+        last_recall, last_precision = recall, precision
+    return area

@@ -5,12 +5,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/codes.hpp"
 #include "core/encode.hpp"
 #include "core/hamming.hpp"
 #include "core/tables.hpp"
+#include "core/train.hpp"
 #include "kernels/kernels.hpp"
 
 namespace nb = nanobind;
@@ -50,6 +52,9 @@ CodesView make_view(const In<uint8_t, 3>& blocks, int64_t size, int n_symbols, i
                     int64_t n_ordered) {
   return {blocks.data(), size, make_layout(n_symbols, arity), data_or_null(live), {data_or_null(ids), n_ordered}};
 }
+
+using Totals = std::tuple<double, int64_t, int64_t>;
+Totals give(const PairTotals& totals) { return {totals.bound, totals.updates, totals.errors}; }
 
 std::vector<std::string> isa_names() {
   const Kernels* list[8];
@@ -161,4 +166,23 @@ NB_MODULE(_native, m) {
           return give(std::move(hits));
         },
         "view"_a, "tables"_a, "radius"_a, "n_threads"_a);
+
+  m.def("train_pairs",
+        [](const In<float, 2>& x, const In<int32_t, 2>& pairs, const In<uint8_t, 1>& labels, bool hinge, float rho,
+           float lam, float rate, float rate_step, int64_t age, const Out<float, 2>& weights, const Out<float, 2>& lag) {
+          const PairTask task{x.data(), pairs.data(), labels.data(), static_cast<int64_t>(pairs.shape(0)),
+                              static_cast<int64_t>(x.shape(1)), static_cast<int>(weights.shape(0)), hinge, rho, lam,
+                              rate, rate_step, age};
+          return give(train_pairs(task, weights.data(), lag.data()));
+        },
+        "vectors"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "rate"_a, "rate_step"_a, "age"_a, "weights"_a,
+        "lag"_a, Released());
+  m.def("pair_gradient",
+        [](const In<float, 2>& scores, const In<int32_t, 2>& pairs, const In<uint8_t, 1>& labels, bool hinge, float rho,
+           float lam, const Out<float, 2>& gradient) {
+          const PairTask task{nullptr, pairs.data(), labels.data(), static_cast<int64_t>(pairs.shape(0)), 0,
+                              static_cast<int>(scores.shape(1)), hinge, rho, lam, 0, 0, 0};
+          return give(pair_gradient(task, scores.data(), gradient.data()));
+        },
+        "scores"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "gradient"_a, Released());
 }

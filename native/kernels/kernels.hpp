@@ -62,6 +62,28 @@ constexpr int kLargestTableEntry = 63;  // four of them add without saturation
 constexpr int kTileRows = 24;  // vectors in a tile
 constexpr int kRowGroup = 4;   // projections computed together
 
+// ---- Training: one rank function, pair by pair ----------------------------------------------------------------------
+//
+// Rows of x and of the weights are `stride` floats, a multiple of 8; the weights have kRowGroup · ceil(arity / kRowGroup)
+// rows, those from `arity` on are 0. A step adds rate · x to the row that should win and takes it from the other one.
+struct PairTask {
+  const float* x;         // n × stride
+  const int32_t* pairs;   // n_pairs × 2 row numbers
+  const uint8_t* labels;  // n_pairs: 1 similar, 0 not
+  int64_t n_pairs;
+  int64_t stride;
+  int arity;
+  bool hinge;            // what the largest rival is compared with: the best assignment without an error, or the winners
+  float rho, lam;        // what an error costs: a similar pair told apart, a dissimilar pair put together
+  float rate, rate_step; // the first pair's rate, and what it changes by from pair to pair
+  int64_t age;           // pairs since averaging began; negative: it begins after -age pairs
+};
+struct PairTotals {
+  double bound;     // the sum of the pairs' bounds
+  int64_t updates;  // pairs that changed the weights
+  int64_t errors;   // pairs whose winners contradicted the label
+};
+
 struct Kernels {
   const char* name;
 
@@ -86,6 +108,12 @@ struct Kernels {
   void (*multiply)(const float* tile, const int32_t* windows, int64_t n_rows, int degree, float* y);
   // words[w][i] = the packed codes of the tile; rows_per_symbol = arity, or 1: symbol = (y > 0).
   void (*pack_tile)(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words);
+
+  // Goes through the pairs once and changes the weights. lag += the change × pairs since averaging began: the mean of
+  // the weights since then is weights - lag / pairs.
+  PairTotals (*train)(const PairTask& task, float* weights, float* lag);
+  // gradient[i][k] += 1 where pair member i should win k, -1 where its rival is k; y: n × arity scores.
+  PairTotals (*pair_gradient)(const PairTask& task, const float* y, float* gradient);
 };
 
 const Kernels& active_kernels();

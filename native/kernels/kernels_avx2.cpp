@@ -6,9 +6,11 @@
 #include "kernels/hamming_impl.hpp"
 #include "kernels/lut_impl.hpp"
 #include "kernels/project_impl.hpp"
+#include "kernels/train_impl.hpp"
 
 namespace rankhash {
-extern const Kernels kernels_avx2 = {
+extern const Kernels kernels_avx2;
+const Kernels kernels_avx2 = {
     "avx2",
     avx2::expand,
     avx2::count_expanded,
@@ -21,5 +23,7 @@ extern const Kernels kernels_avx2 = {
     avx2::project,
     avx2::multiply,
     avx2::pack_tile,
+    avx2::train,
+    avx2::pair_gradient,
 };
 }  // namespace rankhash

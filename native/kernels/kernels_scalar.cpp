@@ -6,9 +6,11 @@
 #include "kernels/hamming_impl.hpp"
 #include "kernels/lut_impl.hpp"
 #include "kernels/project_impl.hpp"
+#include "kernels/train_impl.hpp"
 
 namespace rankhash {
-extern const Kernels kernels_scalar = {
+extern const Kernels kernels_scalar;
+const Kernels kernels_scalar = {
     "scalar",
     scalar::expand,
     scalar::count_expanded,
@@ -21,5 +23,7 @@ extern const Kernels kernels_scalar = {
     scalar::project,
     scalar::multiply,
     scalar::pack_tile,
+    scalar::train,
+    scalar::pair_gradient,
 };
 }  // namespace rankhash

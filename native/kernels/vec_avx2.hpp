@@ -44,6 +44,7 @@ static inline void store_floats(float* p, Floats a) { _mm256_storeu_ps(p, a.v); 
 static inline Floats fill_floats(float x) { return {_mm256_set1_ps(x)}; }
 static inline Floats multiply_add(Floats a, Floats b, Floats c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 static inline Floats operator*(Floats a, Floats b) { return {_mm256_mul_ps(a.v, b.v)}; }
+static inline Floats operator+(Floats a, Floats b) { return {_mm256_add_ps(a.v, b.v)}; }
 static inline Floats operator-(Floats a, Floats b) { return {_mm256_sub_ps(a.v, b.v)}; }
 static inline Bits greater(Floats a, Floats b) { return {_mm256_castps_si256(_mm256_cmp_ps(a.v, b.v, _CMP_GT_OQ))}; }
 static inline Floats choose(Bits mask, Floats yes, Floats no) {

@@ -121,6 +121,10 @@ static inline Floats operator*(Floats a, Floats b) {
   for (int i = 0; i < kLanes; ++i) a.f[i] *= b.f[i];
   return a;
 }
+static inline Floats operator+(Floats a, Floats b) {
+  for (int i = 0; i < kLanes; ++i) a.f[i] += b.f[i];
+  return a;
+}
 static inline Floats operator-(Floats a, Floats b) {
   for (int i = 0; i < kLanes; ++i) a.f[i] -= b.f[i];
   return a;

@@ -17,15 +17,18 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import LSH, WTA, Hasher, load_hasher
+from .hashers import LSH, RSH, SRSH, WTA, Hasher, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
+from .tuning import Tuning, tune
 from .vectors import as_vectors
 
 __version__ = _version("rankhash")
 
 __all__ = [
     "LSH",
+    "RSH",
+    "SRSH",
     "WTA",
     "CodeLayout",
     "CpuInfo",
@@ -39,7 +42,9 @@ __all__ = [
     "Neighbors",
     "RadiusNeighbors",
     "RankhashError",
+    "Tuning",
     "as_vectors",
     "cpu_info",
     "load_hasher",
+    "tune",
 ]

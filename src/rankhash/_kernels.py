@@ -16,6 +16,7 @@ from .errors import InvalidInputError
 
 U8 = NDArray[np.uint8]
 I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
 F32 = NDArray[np.float32]
 
 BLOCK = 256
@@ -206,6 +207,59 @@ def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads:
 
 def _empty_results(n_queries: int, k: int) -> tuple[I64, F32]:
     return np.empty((n_queries, k), np.int64), np.empty((n_queries, k), np.float32)
+
+
+@dataclass(frozen=True)
+class PairTotals:
+    """What a pass over labelled pairs came to."""
+
+    bound: float
+    """The sum of the pairs' bounds."""
+    updates: int
+    """Pairs that asked for a change."""
+    errors: int
+    """Pairs whose symbols contradicted their label."""
+
+
+def pad_columns(vectors: F32) -> F32:
+    """The vectors with zeros appended up to a multiple of 8 columns, as :func:`train_pairs` takes them."""
+    missing = -vectors.shape[1] % 8
+    return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
+
+
+def train_pairs(
+    vectors: F32,
+    pairs: I32,
+    labels: U8,
+    weights: F32,
+    lag: F32,
+    *,
+    hinge: bool,
+    rho: float,
+    lam: float,
+    rate: float,
+    rate_step: float,
+    age: int,
+) -> PairTotals:
+    """Learn one rank function from pairs ``(t, 2)`` in their order; changes ``weights`` and ``lag`` ``(arity, d)``.
+
+    Every pair takes a step from its largest rival (``rho`` is added to assignments that tell a similar pair
+    apart, ``lam`` to those that put a dissimilar one together) to the winners, or with ``hinge`` to the best
+    assignment without an error. The rate of pair t is ``rate + t * rate_step``. ``age`` counts the pairs since
+    averaging began and is negative before: the mean of the weights since then is ``weights - lag / age``.
+    ``d`` is a multiple of 8.
+    """
+    options = (hinge, rho, lam, rate, rate_step, age)
+    return PairTotals(*_native.train_pairs(vectors, pairs, labels, *options, weights, lag))
+
+
+def pair_gradient(
+    scores: F32, pairs: I32, labels: U8, *, hinge: bool, rho: float, lam: float
+) -> tuple[F32, PairTotals]:
+    """The descent direction ``(n, arity)`` of the scores ``(n, arity)``, summed over all pairs."""
+    gradient = np.zeros_like(scores)
+    totals = _native.pair_gradient(scores, pairs, labels, hinge, rho, lam, gradient)
+    return gradient, PairTotals(*totals)
 
 
 if "RANKHASH_ISA" in os.environ:

@@ -8,11 +8,13 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .lsh import LSH
+from .rsh import RSH
+from .srsh import SRSH
 from .wta import WTA
 
-__all__ = ["HASHERS", "LSH", "WTA", "Hasher", "load_hasher"]
+__all__ = ["HASHERS", "LSH", "RSH", "SRSH", "WTA", "Hasher", "load_hasher"]
 
-HASHERS: dict[str, type[Hasher]] = {method.__name__: method for method in (LSH, WTA)}
+HASHERS: dict[str, type[Hasher]] = {method.__name__: method for method in (LSH, WTA, RSH, SRSH)}
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
 

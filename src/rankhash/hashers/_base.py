@@ -26,9 +26,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import _files, _kernels
+from .. import _files, _kernels, _ranking
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
+from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
 
 if TYPE_CHECKING:
@@ -205,10 +206,28 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         tables: F64 = np.minimum(scores.max(axis=2, keepdims=True) - scores, np.finfo(np.float32).max)
         return tables.astype(np.float32)
 
+    def score(self, X: Any, y: Any = None, *, similarity: Any = None) -> float:
+        """The average precision, 0 to 1, with which distances of codes find the similar pairs among ``X``.
+
+        It is the area under the curve of precision over recall, one point a radius, over all pairs of up to
+        1000 vectors, or 500 000 pairs of more. Similar are the pairs that ``similarity`` or ``y`` say, else
+        the ``n_neighbors`` (50, if the hasher has no such parameter) nearest on average.
+        """
+        data = self._open(X)
+        vectors, rng = data.whole(), np.random.default_rng(0)
+        if data.n_rows < 2:
+            raise InvalidInputError("score compares pairs, but there is 1 sample: n_samples=1")
+        source = pair_source(vectors, y, similarity, getattr(self, "n_neighbors", 50), rng)
+        pairs = _ranking.some_pairs(rng, data.n_rows)
+        labels = source.labels_of(pairs)
+        distances = _ranking.pair_distances(self.layout_.unpack(self.encode(vectors)), pairs[labels >= 0])
+        return _ranking.average_precision(distances, labels[labels >= 0] == 1)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted hasher to a file that :func:`~rankhash.load_hasher` opens.
 
-        A ``random_state`` that is neither None nor an integer is saved as None; codes do not depend on it.
+        A ``random_state`` that is neither None nor an integer is saved as None, and so is a callback; codes do
+        not depend on them.
         """
         check_is_fitted(self)
         layout = self.layout_
@@ -297,6 +316,6 @@ def _storable(name: str, value: Any) -> Any:
     finite = not isinstance(value, float) or np.isfinite(value)
     if value is None or (isinstance(value, (bool, int, float, str)) and finite):
         return value
-    if name == "random_state":
+    if name in ("random_state", "callback"):
         return None
     raise InvalidInputError(f"{name}={value!r} cannot be saved; only numbers, text, True, False and None can")

@@ -1,0 +1,59 @@
+"""How well distances rank similar pairs before others: pure functions of arrays.
+
+The curve has one point a radius: all pairs within it are retrieved together, so that ties need no order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+F64 = NDArray[np.float64]
+
+
+def precision_recall(distances: NDArray[np.generic], relevant: NDArray[np.bool_]) -> tuple[F64, F64]:
+    """Precision and recall of the pairs within each radius that occurs, in ascending order.
+
+    >>> precision_recall(np.array([0, 1, 1, 2]), np.array([True, True, False, False]))
+    (array([1.        , 0.66666667, 0.5       ]), array([0.5, 1. , 1. ]))
+    """
+    radii, place = np.unique(distances, return_inverse=True)
+    found = np.cumsum(np.bincount(place.ravel(), minlength=len(radii)))
+    hits = np.cumsum(np.bincount(place.ravel(), weights=relevant.ravel(), minlength=len(radii)))
+    return hits / found, hits / max(hits[-1], 1)
+
+
+def average_precision(distances: NDArray[np.generic], relevant: NDArray[np.bool_]) -> float:
+    """The area under the curve of precision over recall, pooled over all pairs, by trapezoids.
+
+    From recall 0 to the first point the precision is that of the first point. Without a relevant pair it is 0.
+
+    >>> round(average_precision(np.array([0, 1, 1, 2]), np.array([True, True, False, False])), 4)
+    0.9167
+    """
+    if not np.any(relevant):
+        return 0.0
+    precision, recall = precision_recall(distances, relevant)
+    area = precision[0] * recall[0] + ((precision[1:] + precision[:-1]) / 2 * np.diff(recall)).sum()
+    return float(area)
+
+
+def some_pairs(rng: np.random.Generator, n_points: int, most: int = 500_000) -> NDArray[np.int32]:
+    """All pairs ``(t, 2)`` of different points, or ``most`` random ones if there are more."""
+    if n_points * (n_points - 1) // 2 <= most:
+        return np.stack(np.triu_indices(n_points, 1), axis=1).astype(np.int32)
+    first, second = rng.integers(0, n_points, most), rng.integers(0, n_points - 1, most)
+    return np.stack([first, second + (second >= first)], axis=1).astype(np.int32)
+
+
+def pair_distances(
+    symbols: NDArray[np.uint8], pairs: NDArray[np.integer], weights: NDArray[np.floating] | None = None
+) -> NDArray[np.generic]:
+    """The number of differing symbols of each pair ``(t, 2)`` of rows, or the sum of their weights."""
+    parts: list[NDArray[np.generic]] = [np.empty(0, np.int64 if weights is None else np.float64)]
+    step = max(1, (1 << 24) // symbols.shape[1])
+    for start in range(0, len(pairs), step):
+        part = pairs[start : start + step]
+        differ = symbols[part[:, 0]] != symbols[part[:, 1]]
+        parts.append(differ.sum(axis=1) if weights is None else differ @ weights.astype(np.float64))
+    return np.concatenate(parts)

@@ -1,0 +1,127 @@
+"""Pairs from distances: two points are similar if they are among the closest pairs of all."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs
+from .classes import draw_until
+
+MAX_EXACT_POINTS = 4096
+"""With more points, neighbours are looked for from a sample of the points only."""
+
+SEED_POINTS = 2048
+BLOCK_FLOATS = 1 << 20
+TIE_PAIRS = 10_000
+MAX_SIMILAR = 0.99
+MAX_TIES = 4
+ROUNDING = 1e-6
+
+
+class MetricNeighbors(PairSource):
+    """Points are similar if their Euclidean distance is at most ``radius``.
+
+    The radius is the one that gives a point ``n_neighbors`` others on average. Up to 4096 points it is exact;
+    beyond that it comes from the distances of 2048 random points to all others, and the similar pairs that
+    are drawn contain one of these. Distances are computed in blocks: there is never an array of n × n.
+
+    >>> source = MetricNeighbors(np.float32([[0], [1], [5], [6], [20]]), 1, np.random.default_rng(0))
+    >>> round(source.radius, 3), source.n_similar, source.n_dissimilar
+    (1.0, 2.0, 8.0)
+    """
+
+    def __init__(self, vectors: F32, n_neighbors: int, rng: np.random.Generator) -> None:
+        self.vectors = vectors
+        self.n_points = n = len(vectors)
+        self.n_neighbors = n_neighbors = _possible(n_neighbors, n)
+        exact = n <= MAX_EXACT_POINTS
+        seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
+        self._similar = self._closest(seeds, n_neighbors, exact)
+        self.radius = float(np.sqrt(squared_distances(vectors, self._similar).max())) * (1 + ROUNDING)
+        total = n * (n - 1) / 2
+        self.n_similar = len(self._similar) * (1.0 if exact else n / SEED_POINTS / 2)
+        self.n_dissimilar = total - self.n_similar
+        if self.labels_of(random_pairs(rng, TIE_PAIRS, n)).mean() > MAX_SIMILAR:
+            raise InvalidInputError(
+                "nearly all vectors are equally far apart, so that none can be told from its neighbours; "
+                "are they all the same?"
+            )
+
+    def labels_of(self, pairs: I32) -> I8:
+        """1 where the distance is at most the radius."""
+        return within_radius(self.vectors, pairs, self.radius)
+
+    def subset(self, rows: I64) -> MetricNeighbors:
+        """The neighbours among some of the points, with a radius of their own."""
+        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0))
+
+    def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
+        """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
+        lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+        keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
+        best, found = np.empty(0, np.float32), np.empty((0, 2), np.int32)
+        step = max(1, BLOCK_FLOATS // self.n_points)
+        for start in range(0, len(seeds), step):
+            rows = seeds[start : start + step]
+            block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
+            np.maximum(block, 0, out=block)
+            block[np.arange(len(rows)), rows] = np.inf
+            if exact:
+                block[rows[:, None] > np.arange(self.n_points)] = np.inf
+            flat = block.ravel()
+            limit = best.max() if len(best) >= keep else np.inf
+            if len(best) < keep < len(flat):
+                limit = np.partition(flat, keep)[keep]
+            places = np.flatnonzero((flat <= limit) & (flat < np.inf))
+            pairs = np.stack([rows[places // self.n_points], places % self.n_points], axis=1)
+            best = np.concatenate([best, flat[places]])
+            found = np.concatenate([found, pairs.astype(np.int32)])
+            if len(best) > keep:
+                kept = np.flatnonzero(best <= np.partition(best, keep - 1)[keep - 1])[: MAX_TIES * keep]
+                best, found = best[kept], found[kept]
+        return found
+
+    def _draw_similar(self, rng: np.random.Generator, size: int) -> I32:
+        drawn: I32 = self._similar[rng.integers(0, len(self._similar), size)]
+        return drawn
+
+    def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
+        def draw(wanted: int) -> I32:
+            pairs = random_pairs(rng, wanted, self.n_points)
+            apart: I32 = pairs[self.labels_of(pairs) == 0]
+            return apart
+
+        return draw_until(draw, size, "dissimilar")
+
+
+def within_radius(vectors: F32, pairs: I32, radius: float) -> I8:
+    """1 for each pair of rows whose distance is at most ``radius``, 0 for the others."""
+    return (squared_distances(vectors, pairs) <= radius * radius).astype(np.int8)
+
+
+def squared_distances(vectors: F32, pairs: I32) -> F64:
+    """The squared distance of each pair of rows."""
+    squares = np.empty(len(pairs))
+    step = max(1, BLOCK_FLOATS // vectors.shape[1])
+    for start in range(0, len(pairs), step):
+        part = pairs[start : start + step]
+        apart = vectors[part[:, 0]] - vectors[part[:, 1]]
+        squares[start : start + step] = np.einsum("ij,ij->i", apart, apart)
+    return squares
+
+
+def _possible(n_neighbors: int, n: int) -> int:
+    """``n_neighbors``, or fewer with a warning if that would make more than half of the pairs similar."""
+    if n < 3:
+        raise InvalidInputError(
+            f"neighbours can be told from others among 3 vectors or more, got n_samples={n}; pass y or similarity"
+        )
+    most = max(1, (n - 1) // 2)
+    if n_neighbors > most:
+        warnings.warn(
+            f"n_neighbors={n_neighbors} is too many among {n} vectors; {most} are used", UserWarning, stacklevel=2
+        )
+    return min(n_neighbors, most)
