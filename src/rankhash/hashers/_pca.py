@@ -24,7 +24,8 @@ class Principal:
 
     def project(self, batch: F32) -> F64:
         """The coordinates ``(n, k)`` of vectors along the axes, seen from the mean."""
-        return (batch.astype(np.float64) - self.mean) @ self.axes.T
+        along: F64 = (batch.astype(np.float64) - self.mean) @ self.axes.T
+        return along
 
 
 def principal_axes(data: VectorBatches, most: int) -> Principal:
