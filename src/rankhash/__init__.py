@@ -17,7 +17,7 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import LSH, RSH, SRSH, WTA, Hasher, load_hasher
+from .hashers import ITQ, LSH, MLH, RSH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -26,7 +26,9 @@ from .vectors import as_vectors
 __version__ = _version("rankhash")
 
 __all__ = [
+    "ITQ",
     "LSH",
+    "MLH",
     "RSH",
     "SRSH",
     "WTA",
@@ -42,6 +44,7 @@ __all__ = [
     "Neighbors",
     "RadiusNeighbors",
     "RankhashError",
+    "SpectralHashing",
     "Tuning",
     "as_vectors",
     "cpu_info",

@@ -7,14 +7,19 @@ import os
 from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
+from .itq import ITQ
 from .lsh import LSH
+from .mlh import MLH
 from .rsh import RSH
+from .spectral import SpectralHashing
 from .srsh import SRSH
 from .wta import WTA
 
-__all__ = ["HASHERS", "LSH", "RSH", "SRSH", "WTA", "Hasher", "load_hasher"]
+__all__ = ["HASHERS", "ITQ", "LSH", "MLH", "RSH", "SRSH", "WTA", "Hasher", "SpectralHashing", "load_hasher"]
 
-HASHERS: dict[str, type[Hasher]] = {method.__name__: method for method in (LSH, WTA, RSH, SRSH)}
+HASHERS: dict[str, type[Hasher]] = {
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing)
+}
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
 

@@ -1,0 +1,203 @@
+"""MLH: the hasher contract, loss-adjusted inference against exhaustive search, its bound, and its parameters."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from oracles import linear_scores, winners
+from rankhash import LSH, MLH, SpectralHashing, _files, load_hasher
+from rankhash.errors import FileFormatError, InvalidInputError
+from rankhash.hashers import mlh
+
+from .contract import X
+from .learners import LearnerContract, Y, average_precision_of_neighbors
+
+SMALL = {"n_iterations": 6, "batch_size": 60, "n_neighbors": 8, "random_state": 0}
+VARIANTS = [MLH(9, **SMALL), MLH(65, rho=None, center=False, similar_share=0.3, momentum=0.5, **SMALL)]
+
+
+class TestContract(LearnerContract):
+    @pytest.fixture(params=VARIANTS, ids=["validated", "fixed"])
+    def hasher(self, request):
+        return clone(request.param)
+
+    # All bits are learned at once: there is no course of single functions to keep, tell or report.
+    test_the_course_of_learning_is_kept = None
+    test_the_callback_hears_of_every_function = None
+    test_the_report_has_a_line_a_function = None
+    test_balance_and_agreement_are_those_of_the_codes = None
+    test_nothing_is_printed_unless_on_a_terminal = None
+
+
+@parametrize_with_checks([MLH(8, n_iterations=3, batch_size=20, n_neighbors=4)])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def value(first, second, a, b, loss):
+    """What loss-adjusted inference maximises, for bits of 0 and 1."""
+    return loss[np.count_nonzero(first != second)] + (2 * first - 1) @ a + (2 * second - 1) @ b
+
+
+@pytest.mark.parametrize("n_symbols", [1, 2, 5])
+def test_the_worst_assignment_is_that_of_exhaustive_search(n_symbols):
+    rng = np.random.default_rng(n_symbols)
+    a, b = rng.normal(size=(2, 60, n_symbols)).astype(np.float32)
+    losses = rng.choice([0.3, 3, 30], size=(60, 1)) * rng.random((60, n_symbols + 1))
+    found = mlh.worst_assignment(a, b, losses.astype(np.float32))
+    every = np.array(list(product([0, 1], repeat=n_symbols)))
+    for t in range(60):
+        best = max(value(g, h, a[t], b[t], losses[t]) for g in every for h in every)
+        mine = value(found.first[t].astype(int), found.second[t].astype(int), a[t], b[t], losses[t])
+        assert abs(mine - best) < 1e-4
+
+
+def test_without_a_loss_the_worst_assignment_is_the_codes():
+    a, b = np.random.default_rng(0).normal(size=(2, 50, 9)).astype(np.float32)
+    found = mlh.worst_assignment(a, b, np.zeros((50, 10), np.float32))
+    np.testing.assert_array_equal(found.first, a > 0)
+    np.testing.assert_array_equal(found.second, b > 0)
+
+
+def test_ties_of_gains_are_no_problem():
+    same = np.ones((4, 6), np.float32)
+    losses = np.zeros((4, 7), np.float32)
+    losses[:, 3] = 100
+    found = mlh.worst_assignment(same, same, losses)
+    assert ((found.first != found.second).sum(axis=1) == 3).all()
+
+
+def bound(first, second, weights, losses):
+    """The mean over pairs of the worst assignment's value less that of the codes without a loss."""
+    a, b = first @ weights.T, second @ weights.T
+    worst = mlh.worst_assignment(a.astype(np.float32), b.astype(np.float32), losses)
+    values = [
+        value(g.astype(int), h.astype(int), *rest)
+        for g, h, *rest in zip(worst.first, worst.second, a, b, losses, strict=True)
+    ]
+    return np.mean(values) - np.mean(np.abs(a).sum(axis=1) + np.abs(b).sum(axis=1))
+
+
+def draw_pairs(n_symbols=6, d=5, n=40):
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, n, d)).astype(np.float32)
+    weights = rng.normal(size=(n_symbols, d)).astype(np.float32)
+    losses = MLH(n_symbols, epsilon=3.0, lam=0.7)._losses(2)[rng.integers(0, 2, n)]
+    return first, second, weights, losses
+
+
+def test_the_descent_is_the_gradient_of_the_bound():
+    first, second, weights, losses = draw_pairs()
+    descent = mlh.bound_descent(first, second, weights, losses)
+    step = 1e-5
+    for row, column in product(range(6), range(5)):
+        moved = np.zeros(weights.shape)
+        moved[row, column] = step
+        up, down = (bound(first, second, weights + sign * moved, losses) for sign in (1, -1))
+        assert abs((up - down) / (2 * step) + descent[row, column]) < 1e-3
+
+
+def test_the_bound_is_above_the_loss():
+    first, second, weights, losses = draw_pairs()
+    distances = np.count_nonzero((first @ weights.T > 0) != (second @ weights.T > 0), axis=1)
+    assert bound(first, second, weights, losses) >= losses[np.arange(len(losses)), distances].mean()
+
+
+def test_the_loss_begins_at_the_radius_and_is_scaled_to_one():
+    apart, together = MLH(8, lam=2.0, epsilon=0.5)._losses(3)
+    np.testing.assert_allclose(together, 0.5 * np.array([0, 0, 0, 1, 2, 3, 4, 5, 6]) / 6, rtol=1e-6)
+    np.testing.assert_allclose(apart, 2 * 0.5 * np.array([4, 3, 2, 1, 0, 0, 0, 0, 0]) / 4, rtol=1e-6)
+
+
+def test_learning_lowers_the_loss_of_pairs():
+    rng = np.random.default_rng(0)
+    classes = np.arange(120) % 3
+    points = rng.normal(size=(3, 8))[classes] + 0.5 * rng.normal(size=(120, 8))
+    hasher = MLH(8, rho=2, n_iterations=300, batch_size=100, random_state=0).fit(points, classes)
+    bits = hasher.transform(points)
+    distances = (bits[:, None] != bits).sum(axis=2)
+    same = classes[:, None] == classes
+    assert distances[same].mean() < 0.7
+    assert distances[~same].mean() > 2.5
+
+
+def test_normals_have_unit_length():
+    normals = MLH(20, rho=2, **SMALL).fit(X).projections_
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-5)
+
+
+def test_symbols_are_those_of_the_slow_twin():
+    hasher = MLH(20, rho=2, **SMALL).fit(X)
+    expected, lead = winners(linear_scores(X, hasher.projections_, None, hasher.center_, 20, 2))
+    clear = lead > 1e-4
+    np.testing.assert_array_equal(hasher.transform(X)[clear], expected[clear])
+    assert clear.mean() > 0.99
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits().data[:1200]
+
+
+def test_codes_find_neighbours_better_than_hyperplanes_and_sinusoids(digits):
+    learned = average_precision_of_neighbors(MLH(16, rho=2, n_iterations=500, random_state=0), digits)
+    for other in (LSH(16, center=True, random_state=0), SpectralHashing(16)):
+        assert learned > average_precision_of_neighbors(other, digits) + 0.05
+
+
+def test_validation_chooses_a_radius_that_works(digits):
+    hasher = MLH(32, n_iterations=120, random_state=0)
+    chosen = average_precision_of_neighbors(hasher, digits)
+    assert 2 <= hasher.rho_[0] <= 12
+    assert chosen > average_precision_of_neighbors(clone(hasher).set_params(rho=24), digits) + 0.02
+
+
+def test_validation_gives_up_where_pairs_are_too_few():
+    hasher = MLH(32, **SMALL).fit(X, similarity=[(0, 1, 1), (2, 3, 0)])
+    assert hasher.rho_.tolist() == [mlh.default_radius(32)]
+
+
+@pytest.mark.parametrize(("rho", "used"), [(3, 3), (None, 1), (9, 9)])
+def test_a_given_radius_is_used(rho, used, tmp_path):
+    hasher = MLH(9, rho=rho, **SMALL).fit(X, Y)
+    assert hasher.rho_.tolist() == [used]
+    hasher.save(tmp_path / "hasher")
+    assert load_hasher(tmp_path / "hasher").rho_.tolist() == [used]
+
+
+def test_a_file_with_an_impossible_radius_is_refused(tmp_path):
+    path = tmp_path / "hasher"
+    MLH(9, rho=3, **SMALL).fit(X).save(path)
+    header, tensors = _files.read_file(path, "hasher")
+    for rho in (0, 10, np.nan):
+        _files.write_file(path, tensors | {"rho_": np.float32([rho])}, header, "hasher")
+        with pytest.raises(FileFormatError, match="does not describe a usable MLH"):
+            load_hasher(path)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "sentence"),
+    [
+        ("rho", 0, "rho must be an integer from 1 to 32, got 0"),
+        ("rho", 33, "rho must be an integer from 1 to 32, got 33"),
+        ("rho", 2.5, "rho must be an integer from 1 to 32"),
+        ("rho", "best", "rho must be an integer, 'auto' or None, got 'best'"),
+        ("lam", -1, "lam must be a number from 0"),
+        ("epsilon", np.nan, "epsilon must be a number from 0"),
+        ("learning_rate", "fast", "learning_rate must be a number from 0"),
+        ("momentum", 1.0, "momentum must be a number from 0 to 0.9999, got 1.0"),
+        ("similar_share", 1.5, "similar_share must be a number from 0 to 1"),
+        ("batch_size", 0, "batch_size must be an integer from 1"),
+        ("n_iterations", 0, "n_iterations must be an integer from 1"),
+        ("n_neighbors", 0, "n_neighbors must be an integer from 1"),
+        ("max_points", 2, "max_points must be an integer from 3"),
+        ("center", 1, "center must be True or False, got 1"),
+    ],
+)
+def test_a_wrong_parameter_gets_one_sentence(parameter, value, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        MLH(**{parameter: value}).fit(X)
