@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import provenance, refuse_private_names
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from machine import provenance, refuse_private_names
 from rankhash import ITQ, LSH, MLH, Hasher, SpectralHashing, _ranking
 
 F64 = NDArray[np.float64]

@@ -46,7 +46,8 @@ def main() -> int:
 
 def load_results(folder: Path) -> dict[str, dict[str, Any]]:
     """The results of every group that was measured, in the order in which they are shown."""
-    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
+    paths = [path for path in folder.glob("*.json") if not path.stem.startswith("quality_")]
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
     return {group: found[group] for group in sorted(found, key=_place)}
 
 
