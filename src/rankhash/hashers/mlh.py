@@ -21,10 +21,10 @@ Bits = NDArray[np.bool_]
 AHEAD = 20
 """Mini-batches whose pairs are drawn at once."""
 
-RECALL, STEPS = 0.3, range(-2, 3)
-"""Validation looks around the radius at which the random start finds this share of the similar pairs."""
+STEPS = range(-2, 3)
+"""Where validation looks, around the radius that usually suits a length; longer codes take longer steps."""
 
-SHORTER = 3
+SHORTER = 2
 """A candidate of the validation is learned with this part of the iterations."""
 
 VALIDATION_PAIRS = 100_000
@@ -45,10 +45,9 @@ class MLH(Hasher):
     n_symbols
         Bits of a code, 1 to 4096.
     rho
-        The radius, 1 to ``n_symbols``. ``"auto"`` chooses it by validation, as the authors do: five values
-        around the radius at which random hyperplanes find 30 % of the similar pairs; a tenth of the vectors
-        is held out, and its pairs with the others are ranked. None takes a value that suits nearest neighbours
-        without trying: 1, 2, 5, 14 and 37 for 8, 16, 32, 64 and 128 bits.
+        The radius, 1 to ``n_symbols``. ``"auto"`` chooses it by validation, as the authors do: a tenth of the
+        vectors is held out, and its pairs with the others are ranked by codes for up to five radii around that
+        of None, which suits nearest neighbours: 1, 2, 5, 14 and 37 for 8, 16, 32, 64 and 128 bits.
     lam
         The weight of the dissimilar pairs' loss. Each kind's loss is scaled to be at most 1 before.
     epsilon
@@ -193,18 +192,15 @@ class MLH(Hasher):
         pairs, labels = outer.draw(rng, VALIDATION_PAIRS, share)
         seed = int(rng.integers(2**31))
         scores: dict[int, float] = {}
-        for rho in self._candidates(problem, start):
+        for rho in self._candidates():
             draws = np.random.default_rng(seed)
             weights = self._minimise(inner, start, rho, share, -(-self.n_iterations // SHORTER), draws)
             bits = (problem.x @ weights.T > 0).astype(np.uint8)
             scores[rho] = _ranking.average_precision(_ranking.pair_distances(bits, pairs), labels == 1)
         return max(scores, key=scores.__getitem__)
 
-    def _candidates(self, problem: Problem, start: F32) -> list[int]:
-        bits = (problem.x @ start.T > 0).astype(np.uint8)
-        distances = _ranking.pair_distances(bits, problem.pairs[problem.labels == 1])
-        middle = int(np.sort(distances)[int(RECALL * (len(distances) - 1))])
-        width = max(1, round(self.n_symbols / 32))
+    def _candidates(self) -> list[int]:
+        middle, width = default_radius(self.n_symbols), max(1, round(self.n_symbols / 32))
         return sorted({min(max(1, middle + step * width), self.n_symbols) for step in STEPS})
 
     def _minimise(
