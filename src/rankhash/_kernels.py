@@ -136,7 +136,8 @@ def allocate_blocks(n_codes: int, n_bits: int) -> U8:
     """Zeroed, cache-aligned room ``(n_blocks, n_bits, SLICE)`` for the bit slices of ``n_codes`` codes."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
-    raw = np.zeros(n_bytes + 64, np.uint8)
+    raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
+    raw.fill(0)
     start = -raw.ctypes.data % 64
     return raw[start : start + n_bytes].reshape(shape)
 
