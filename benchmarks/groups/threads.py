@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from functools import partial
 from statistics import median
+from threading import Thread
+from typing import Any
 
 import numpy as np
 
 import measure
 from case import Case, Comparison, Outcome
 from data import Spec, problem
+from rankhash import FlatIndex
 
 
 def run(case: Case) -> Outcome:
@@ -21,23 +24,36 @@ def run(case: Case) -> Outcome:
     p = problem(spec)
     many = partial(p.index.search, p.queries, k, n_threads=n_threads)
     one = partial(p.index.search, p.queries, k, n_threads=1)
+    apart = partial(_apart, p.index, np.array_split(p.queries, n_threads), k)
     samples: measure.Samples = {clock: {} for clock in measure.CLOCKS}
     loads = []
     for turn in range(1, case.params["rounds"] + 1):
         loads.append(os.getloadavg()[0])
-        pair = {f"ours:round {turn}": many, f"one_thread:round {turn}": one}
-        for clock, times in measure.interleave(pair, case.params["repeats"]).items():
+        turns = {f"ours:round {turn}": many, f"one_thread:round {turn}": one, f"apart:round {turn}": apart}
+        for clock, times in measure.interleave(turns, case.params["repeats"]).items():
             samples[clock].update(times)
     return Outcome(
         unit="ms per batch",
         scale=1e3,
         clock="wall",
         samples=samples,
-        comparisons=[Comparison("one_thread", "one thread", show_variant=False)],
+        comparisons=[
+            Comparison("one_thread", "one thread", show_variant=False),
+            Comparison("apart", "separate searches, a thread each", show_variant=False),
+        ],
         agree=bool(np.array_equal(many().ids, one().ids) and np.array_equal(many().distances, one().distances)),
         checked="both thread counts give the same arrays",
         extra={"load_before_each_round": loads, "cpu_time_over_one_thread": _cpu_overhead(samples)},
     )
+
+
+def _apart(index: FlatIndex, parts: list[Any], k: int) -> None:
+    """Searches that share nothing but the codes, one a thread: what the machine's cores give at best."""
+    threads = [Thread(target=index.search, args=(part, k), kwargs={"n_threads": 1}) for part in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _cpu_overhead(samples: measure.Samples) -> float:
