@@ -8,6 +8,7 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .itq import ITQ
+from .ksh import KSH
 from .lsh import LSH
 from .mlh import MLH
 from .rsh import RSH
@@ -15,10 +16,10 @@ from .spectral import SpectralHashing
 from .srsh import SRSH
 from .wta import WTA
 
-__all__ = ["HASHERS", "ITQ", "LSH", "MLH", "RSH", "SRSH", "WTA", "Hasher", "SpectralHashing", "load_hasher"]
+__all__ = ["HASHERS", "ITQ", "KSH", "LSH", "MLH", "RSH", "SRSH", "WTA", "Hasher", "SpectralHashing", "load_hasher"]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
