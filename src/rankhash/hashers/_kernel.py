@@ -100,6 +100,8 @@ class RBFAnchors:
     def fit(self, X: Any) -> Self:
         """The features themselves, after anchors were drawn from ``X`` and scale, mean and whitening measured."""
         data = X if isinstance(X, VectorBatches) else batches(X)
+        if data.n_rows < 2:
+            raise InvalidInputError("distances need 2 vectors or more, but there is 1 sample: n_samples=1")
         data.check()
         rng = check_random_state(self.random_state)
         self.anchors_ = take_rows(data, some_rows(rng, data.n_rows, self.n_anchors))
@@ -185,7 +187,7 @@ class KernelHasher(Hasher):
     scale_: F32
     center_: F32
 
-    _code_arrays = ("projections_", "center_", "anchors_", "scale_")
+    _code_arrays = ("projections_", "bias_", "center_", "anchors_", "scale_")
 
     def _features(self, batch: F32) -> F32:
         return rbf(batch, self.anchors_, self.scale_, None)
@@ -196,7 +198,7 @@ class KernelHasher(Hasher):
         step = block_rows(batch.shape[1], len(self.anchors_))
         for start in range(0, len(batch) if bad < 0 else 0, step):
             features = rbf(batch[start : start + step], self.anchors_, self.scale_, n_threads)
-            learned = (self.projections_, None, self.center_)
+            learned = (self.projections_, self.bias_, self.center_)
             part, _ = _kernels.encode(features, *learned, layout.n_symbols, layout.arity, n_threads)
             codes[start : start + step] = part
         return codes, bad
