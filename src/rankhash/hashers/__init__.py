@@ -7,6 +7,7 @@ import os
 from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
+from .agh import AGH
 from .itq import ITQ
 from .klsh import KLSH
 from .ksh import KSH
@@ -19,6 +20,7 @@ from .srsh import SRSH
 from .wta import WTA
 
 __all__ = [
+    "AGH",
     "HASHERS",
     "ITQ",
     "KLSH",
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH, AGH)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
