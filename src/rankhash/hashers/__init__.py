@@ -8,6 +8,7 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .agh import AGH
+from .bre import BRE
 from .itq import ITQ
 from .klsh import KLSH
 from .ksh import KSH
@@ -21,6 +22,7 @@ from .wta import WTA
 
 __all__ = [
     "AGH",
+    "BRE",
     "HASHERS",
     "ITQ",
     "KLSH",
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH, AGH)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH, AGH, BRE)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
