@@ -17,7 +17,25 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import AGH, BRE, ITQ, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
+from .hashers import (
+    AGH,
+    BRE,
+    BSSC,
+    ITQ,
+    KLSH,
+    KSH,
+    LSH,
+    MLH,
+    RSH,
+    SDH,
+    SPLH,
+    SRSH,
+    WTA,
+    Hasher,
+    MinHash,
+    SpectralHashing,
+    load_hasher,
+)
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -28,6 +46,7 @@ __version__ = _version("rankhash")
 __all__ = [
     "AGH",
     "BRE",
+    "BSSC",
     "ITQ",
     "KLSH",
     "KSH",
@@ -35,6 +54,7 @@ __all__ = [
     "MLH",
     "RSH",
     "SDH",
+    "SPLH",
     "SRSH",
     "WTA",
     "CodeLayout",
@@ -46,6 +66,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "LayoutMismatchError",
+    "MinHash",
     "Neighbors",
     "RadiusNeighbors",
     "RankhashError",

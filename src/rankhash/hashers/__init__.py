@@ -9,20 +9,24 @@ from ..errors import FileFormatError
 from ._base import Hasher
 from .agh import AGH
 from .bre import BRE
+from .bssc import BSSC
 from .itq import ITQ
 from .klsh import KLSH
 from .ksh import KSH
 from .lsh import LSH
+from .minhash import MinHash
 from .mlh import MLH
 from .rsh import RSH
 from .sdh import SDH
 from .spectral import SpectralHashing
+from .splh import SPLH
 from .srsh import SRSH
 from .wta import WTA
 
 __all__ = [
     "AGH",
     "BRE",
+    "BSSC",
     "HASHERS",
     "ITQ",
     "KLSH",
@@ -31,15 +35,18 @@ __all__ = [
     "MLH",
     "RSH",
     "SDH",
+    "SPLH",
     "SRSH",
     "WTA",
     "Hasher",
+    "MinHash",
     "SpectralHashing",
     "load_hasher",
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH, AGH, BRE)
+    method.__name__: method
+    for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH, AGH, BRE, SPLH, BSSC, MinHash)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
