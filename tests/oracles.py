@@ -154,3 +154,16 @@ def average_precision(distances, relevant):
         area += (recall - last_recall) * (precision + (precision if last_precision is None else last_precision)) / 2
         last_recall, last_precision = recall, precision
     return area
+
+
+def worst_assignment(a, b, losses):
+    """Loss-adjusted inference of minimal loss hashing by sorting; losses (t, q + 1) may be any."""
+    both, apart = a + b, a - b
+    gains = np.abs(apart) - np.abs(both)
+    order = np.argsort(-gains, axis=1)
+    totals = losses.copy()
+    totals[:, 1:] += np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    differ = np.empty(gains.shape, bool)
+    np.put_along_axis(differ, order, np.arange(gains.shape[1]) < totals.argmax(axis=1)[:, None], axis=1)
+    first = np.where(differ, apart, both) > 0
+    return first, first ^ differ
