@@ -28,11 +28,11 @@ STEPS = range(-2, 3)
 WEIGHTS = (1.0, 0.5, 2.0)
 """Weights of dissimilar pairs that validation tries."""
 
-SHORTER = 3
+SHORTER = 4
 """A candidate of the validation is learned with this part of the iterations."""
 
-BITS_OF_UNIT_LOSS = 20
-"""With as many bits a pair's largest loss is 1; with more it grows in proportion, so that a bit counts alike."""
+BITS_OF_UNIT_LOSS, LARGEST_LOSS = 20, 4.0
+"""With as many bits a pair's largest loss is 1; with more it grows in proportion, up to this."""
 
 VALIDATION_PAIRS = 100_000
 
@@ -60,7 +60,8 @@ class MLH(Hasher):
         1, 0.5 and 2 by validation, after the radius was chosen.
     epsilon
         The weight of the loss against the projections, which have unit vectors as normals; vectors have unit
-        mean square length inside, so that it does not depend on the scale of ``X``. None takes n_symbols / 20.
+        mean square length inside, so that it does not depend on the scale of ``X``. None takes n_symbols / 20, at most
+        4.
     similar_share
         At least this share of the pairs that are drawn is similar (the authors' code calls it lambda).
     learning_rate
@@ -126,7 +127,7 @@ class MLH(Hasher):
         learning_rate: float = 3.0,
         momentum: float = 0.9,
         batch_size: int = 1000,
-        n_iterations: int = 1500,
+        n_iterations: int = 2500,
         n_neighbors: int = 50,
         max_points: int = 100_000,
         center: bool = True,
@@ -181,7 +182,7 @@ class MLH(Hasher):
         return arrays | {"center_": problem.center} if self.center else arrays
 
     def _epsilon(self) -> float:
-        return self.n_symbols / BITS_OF_UNIT_LOSS if self.epsilon is None else float(self.epsilon)
+        return min(self.n_symbols / BITS_OF_UNIT_LOSS, LARGEST_LOSS) if self.epsilon is None else float(self.epsilon)
 
     def _problem(self, training: Training, rng: np.random.RandomState) -> tuple[Problem, float]:
         """The points, centred and of unit mean square length, a pool of pairs, and the share to draw similar."""
