@@ -7,7 +7,8 @@ are measured again, so that methods can be run one by one; ``--show`` prints the
 
 ``ap`` is the area under the curve of precision over recall, one point a radius, pooled over all pairs of a query and a
 vector of the database. ``ball`` is the mean over queries of the precision among the vectors within 0, 1, 2, 3 differing
-symbols; a query that finds nothing counts 0.
+symbols; a query that finds nothing counts 0. ``pooled`` is the precision among all pairs within as many. "WTA, raw"
+hashes the vectors as they were before centring and reduction, whose dimensions have an order that means something.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ Make = Callable[[int, int], Hasher]
 WITHOUT_PAIRS: dict[str, Make] = {
     "LSH": lambda bits, seed: LSH(bits, random_state=seed),
     "WTA": lambda bits, seed: WTA(bits // 2, 4, random_state=seed),
+    "WTA, raw": lambda bits, seed: WTA(bits // 2, 4, random_state=seed),
     "KLSH": lambda bits, seed: KLSH(bits, random_state=seed),
     "SpectralHashing": lambda bits, seed: SpectralHashing(bits, random_state=seed),
     "ITQ": lambda bits, seed: ITQ(bits, random_state=seed),
@@ -74,8 +77,11 @@ def main() -> int:
             X, _ = load(options.data, name)
             for seed in range(options.first, options.first + options.splits):
                 split = paper_split(X, seed)
+                raw = X[np.random.default_rng(seed).permutation(len(X))[: len(split.train) + len(split.queries)]]
+                unreduced = replace(split, train=raw[: len(split.train)], queries=raw[len(split.train) :])
                 for method in options.methods:
-                    keep([measure(split, name, method, bits, seed) for bits in options.bits])
+                    data = unreduced if method.endswith("raw") else split
+                    keep([measure(data, name, method, bits, seed) for bits in options.bits])
     print(tables(kept()))
     return 0
 
@@ -102,7 +108,7 @@ def measure(split: Split, name: str, method: str, bits: int, seed: int) -> dict[
     apart = distances(queries, database)
     row = {"set": name, "method": method, "bits": bits, "seed": seed, "fit_cpu_seconds": round(seconds, 3)}
     row["ap"] = round(average_precision(apart, split.relevant), 5)
-    row["ball"] = [round(value, 5) for value in ball_precision(apart, split.relevant)]
+    row["ball"], row["pooled"] = ball_precision(apart, split.relevant)
     if hasattr(hasher, "weights_"):
         row["weighted_ap"] = round(average_precision(distances(queries, database, hasher.weights_), split.relevant), 5)
     for learned in ("rho_", "lam_"):
@@ -120,10 +126,15 @@ def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: 
     return total
 
 
-def ball_precision(apart: NDArray[Any], relevant: NDArray[np.bool_]) -> list[float]:
-    """The mean precision within 0, 1, … differing symbols; an empty ball counts 0."""
-    found = [(apart <= radius) for radius in range(RADII)]
-    return [float(((near & relevant).sum(axis=1) / np.maximum(near.sum(axis=1), 1)).mean()) for near in found]
+def ball_precision(apart: NDArray[Any], relevant: NDArray[np.bool_]) -> tuple[list[float], list[float]]:
+    """The precision within 0, 1, … differing symbols: the mean over queries, and of all pairs; no find counts 0."""
+    means, pooled = [], []
+    for radius in range(RADII):
+        near = apart <= radius
+        hits, found = (near & relevant).sum(axis=1), near.sum(axis=1)
+        means.append(round(float((hits / np.maximum(found, 1)).mean()), 5))
+        pooled.append(round(float(hits.sum() / max(found.sum(), 1)), 5))
+    return means, pooled
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
