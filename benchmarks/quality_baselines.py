@@ -1,23 +1,25 @@
-"""How well the codes of the comparison methods find metric neighbours: raw numbers to results/quality_baselines.json.
+"""How well the comparison methods find metric neighbours, by the paper's protocol: results/quality_baselines.json.
 
-Run it as ``python benchmarks/quality_baselines.py --data FOLDER``; the folder, else that in RANKHASH_DATA, holds
-mnist.npz and cifar10_gist512.npz.
+Random splits of MNIST and CIFAR-10 Gist as ``sets.paper_split`` makes them: 1000 training vectors, which are also the
+database, and 3000 queries. Methods that learn from pairs are given those of the training vectors, the others the
+vectors alone; library defaults. Methods are compared at equal bits. Rows that were measured before stay unless they
+are measured again, so that methods can be run one by one; ``--show`` prints the tables.
 
-The protocol: subtract the mean, scale to unit length; 1000 random vectors to learn from, which also are the
-database, 3000 queries; similar is what is closer than the mean distance of the training vectors to the 50th entry
-of their sorted row (themselves included), before 40 principal components are taken. Methods that learn from
-pairs are given those of the training vectors. Average precision is the area under the curve of precision over
-recall, one point a radius, pooled over all pairs of a query and a vector of the database.
+``ap`` is the area under the curve of precision over recall, one point a radius, pooled over all pairs of a query and a
+vector of the database. ``ball`` is the mean over queries of the precision among the vectors within 0, 1, 2, 3 differing
+symbols; a query that finds nothing counts 0. ``pooled`` is the precision among all pairs within as many. "WTA, raw"
+hashes the vectors as they were before centring and reduction, whose dimensions have an order that means something.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,100 +28,131 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
-from rankhash import ITQ, LSH, MLH, Hasher, SpectralHashing, _ranking
+from rankhash import AGH, BRE, BSSC, ITQ, KLSH, KSH, LSH, MLH, SPLH, WTA, Hasher, SpectralHashing
+from rankhash._ranking import average_precision
+from sets import Split, add_data_option, load, paper_split
 
-F64 = NDArray[np.float64]
-N_TRAIN, N_QUERIES, N_COMPONENTS, NEIGHBOR = 1000, 3000, 40, 50
-OUT = Path(__file__).parent / "results" / "quality_baselines.json"
+RESULTS = Path(__file__).parent / "results" / "quality_baselines.json"
+SETS = ("mnist", "cifar10-gist")
+BITS = (8, 16, 32, 64, 128)
+RADII = 4
+KEY = ("set", "method", "bits", "seed")
 
-METHODS: dict[str, Callable[[int, int], Hasher]] = {
+Make = Callable[[int, int], Hasher]
+WITHOUT_PAIRS: dict[str, Make] = {
     "LSH": lambda bits, seed: LSH(bits, random_state=seed),
-    "SpectralHashing": lambda bits, _: SpectralHashing(bits),
+    "WTA": lambda bits, seed: WTA(bits // 2, 4, random_state=seed),
+    "WTA, raw": lambda bits, seed: WTA(bits // 2, 4, random_state=seed),
+    "KLSH": lambda bits, seed: KLSH(bits, random_state=seed),
+    "SpectralHashing": lambda bits, seed: SpectralHashing(bits, random_state=seed),
     "ITQ": lambda bits, seed: ITQ(bits, random_state=seed),
+    "AGH": lambda bits, seed: AGH(bits, random_state=seed),
+    "AGH, two layers": lambda bits, seed: AGH(bits, layers=2, random_state=seed),
+    "SPLH, no pairs": lambda bits, seed: SPLH(bits, random_state=seed),
+    "BRE": lambda bits, seed: BRE(bits, random_state=seed),
+}
+WITH_PAIRS: dict[str, Make] = {
+    "SPLH": lambda bits, seed: SPLH(bits, random_state=seed),
+    "BSSC": lambda bits, seed: BSSC(bits, random_state=seed),
+    "KSH": lambda bits, seed: KSH(bits, random_state=seed),
     "MLH": lambda bits, seed: MLH(bits, random_state=seed),
 }
+METHODS = WITHOUT_PAIRS | WITH_PAIRS
 
 
-@dataclass(frozen=True)
-class Split:
-    """Training vectors and queries after the reduction, and which of their pairs are similar."""
-
-    train: F64
-    queries: F64
-    similar: NDArray[np.bool_]
-    relevant: NDArray[np.bool_]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", default=os.environ.get("RANKHASH_DATA"), help="folder with the data files")
-    parser.add_argument("--bits", type=int, nargs="+", default=[8, 16, 32, 64])
+def main() -> int:
+    parser = ArgumentParser(description=__doc__)
+    add_data_option(parser)
+    parser.add_argument("--bits", type=int, nargs="+", default=BITS)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--first", type=int, default=100, help="seed of the first split")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
-    arguments = parser.parse_args()
-    if arguments.data is None:
-        parser.error("say where the data is: --data FOLDER or RANKHASH_DATA")
-    origin, rows = {**provenance(), "threads": 1, "load": os.getloadavg()}, []
+    parser.add_argument("--show", action="store_true", help="print the tables of the kept results")
+    options = parser.parse_args()
+    if options.show:
+        print(tables(kept()))
+        return 0
     with threadpool_limits(1):
-        sets = {name: load(Path(arguments.data)) for name, load in (("mnist", mnist), ("cifar10_gist", gist))}
-        for bits in arguments.bits:
-            for name, vectors in sets.items():
-                for seed in range(arguments.splits):
-                    rows += [measure(split(vectors, seed), name, m, bits, seed) for m in arguments.methods]
-            text = json.dumps({"origin": origin, "rows": rows}, indent=1) + "\n"
-            refuse_private_names(text)
-            OUT.write_text(text, encoding="utf-8")
-            show(rows, bits)
+        for name in SETS:
+            X, _ = load(options.data, name)
+            for seed in range(options.first, options.first + options.splits):
+                split = paper_split(X, seed)
+                raw = X[np.random.default_rng(seed).permutation(len(X))[: len(split.train) + len(split.queries)]]
+                unreduced = replace(split, train=raw[: len(split.train)], queries=raw[len(split.train) :])
+                for method in options.methods:
+                    data = unreduced if method.endswith("raw") else split
+                    keep([measure(data, name, method, bits, seed) for bits in options.bits])
+    print(tables(kept()))
+    return 0
 
 
-def mnist(folder: Path) -> F64:
-    with np.load(folder / "mnist.npz") as file:
-        return unit(np.concatenate([file["x_train"], file["x_test"]]).reshape(-1, 784))
+def kept() -> list[dict[str, Any]]:
+    return list(json.loads(RESULTS.read_text())["rows"]) if RESULTS.exists() else []
 
 
-def gist(folder: Path) -> F64:
-    with np.load(folder / "cifar10_gist512.npz") as file:
-        return unit(file["X"])
+def keep(rows: list[dict[str, Any]]) -> None:
+    """Add rows to the results, in place of those of the same method, split and length."""
+    new = {tuple(row[key] for key in KEY) for row in rows}
+    merged = [row for row in kept() if tuple(row[key] for key in KEY) not in new] + rows
+    merged.sort(key=lambda row: tuple(str(row[key]).zfill(4) for key in KEY))
+    text = json.dumps({"provenance": provenance() | {"threads": 1, "load": os.getloadavg()}, "rows": merged}, indent=1)
+    refuse_private_names(text)
+    RESULTS.write_text(text + "\n", encoding="utf-8")
 
 
-def unit(vectors: NDArray[Any]) -> F64:
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-
-
-def split(vectors: F64, seed: int) -> Split:
-    chosen = np.random.default_rng(seed).permutation(len(vectors))[: N_TRAIN + N_QUERIES]
-    train, queries = vectors[chosen[:N_TRAIN]], vectors[chosen[N_TRAIN:]]
-    apart = distances(train, train)
-    radius = np.sort(apart, axis=1)[:, NEIGHBOR - 1].mean()
-    axes = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)[2][:N_COMPONENTS]
-    return Split(train @ axes.T, queries @ axes.T, apart < radius, distances(queries, train) < radius)
-
-
-def distances(a: F64, b: F64) -> F64:
-    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    return np.sqrt(np.maximum(squares, 0))
-
-
-def measure(data: Split, name: str, method: str, bits: int, seed: int) -> dict[str, Any]:
-    hasher = METHODS[method](bits, seed)
-    start = time.thread_time()
-    hasher.fit(data.train, similarity=data.similar)
+def measure(split: Split, name: str, method: str, bits: int, seed: int) -> dict[str, Any]:
+    hasher, start = METHODS[method](bits, seed), time.thread_time()
+    hasher.fit(split.train, similarity=split.neighbors if method in WITH_PAIRS else None)
     seconds = time.thread_time() - start
-    database, queries = (2.0 * hasher.transform(rows) - 1 for rows in (data.train, data.queries))
-    differing = np.rint((bits - queries @ database.T) / 2).astype(np.int64)
-    precision = _ranking.average_precision(differing.ravel(), data.relevant.ravel())
-    row = {"data": name, "method": method, "bits": bits, "split": seed, "average_precision": round(precision, 5)}
-    if method == "MLH":
-        row["rho"] = int(hasher.rho_[0])
-    return {**row, "fit_cpu_seconds": round(seconds, 3)}
+    queries, database = hasher.transform(split.queries), hasher.transform(split.train)
+    apart = distances(queries, database)
+    row = {"set": name, "method": method, "bits": bits, "seed": seed, "fit_cpu_seconds": round(seconds, 3)}
+    row["ap"] = round(average_precision(apart, split.relevant), 5)
+    row["ball"], row["pooled"] = ball_precision(apart, split.relevant)
+    if hasattr(hasher, "weights_"):
+        row["weighted_ap"] = round(average_precision(distances(queries, database, hasher.weights_), split.relevant), 5)
+    for learned in ("rho_", "lam_"):
+        if hasattr(hasher, learned):
+            row[learned[:-1]] = float(getattr(hasher, learned)[0])
+    return row
 
 
-def show(rows: list[dict[str, Any]], bits: int) -> None:
-    for name, method in sorted({(row["data"], row["method"]) for row in rows}):
-        found = [r["average_precision"] for r in rows if (r["data"], r["method"], r["bits"]) == (name, method, bits)]
-        print(f"{bits:4d} bits  {name:12s}  {method:16s}  {np.mean(found):.3f} ± {np.std(found):.3f}", flush=True)
+def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: Any = None) -> NDArray[Any]:
+    """The number, or the weight, of differing symbols of all queries and all codes of the database."""
+    total = np.zeros((len(queries), len(database)), np.int16 if weights is None else np.float32)
+    for symbol in range(queries.shape[1]):
+        differ = queries[:, symbol, None] != database[:, symbol]
+        total += differ if weights is None else np.float32(weights[symbol]) * differ
+    return total
+
+
+def ball_precision(apart: NDArray[Any], relevant: NDArray[np.bool_]) -> tuple[list[float], list[float]]:
+    """The precision within 0, 1, … differing symbols: the mean over queries, and of all pairs; no find counts 0."""
+    means, pooled = [], []
+    for radius in range(RADII):
+        near = apart <= radius
+        hits, found = (near & relevant).sum(axis=1), near.sum(axis=1)
+        means.append(round(float((hits / np.maximum(found, 1)).mean()), 5))
+        pooled.append(round(float(hits.sum() / max(found.sum(), 1)), 5))
+    return means, pooled
+
+
+def tables(rows: list[dict[str, Any]]) -> str:
+    """Average precision, mean ± standard deviation over the splits, by bits."""
+    parts = []
+    for name in SETS:
+        parts.append(f"\n{name}: average precision by bits\n{'':22}" + "".join(f"{bits:>14}" for bits in BITS))
+        for method in METHODS:
+            for key, label in (("ap", method), ("weighted_ap", f"{method}, weighted")):
+                cells = [
+                    [r[key] for r in rows if (r["set"], r["method"], r["bits"]) == (name, method, bits) and key in r]
+                    for bits in BITS
+                ]
+                if any(cells):
+                    shown = (f"{np.mean(v):.3f} ± {np.std(v, ddof=1):.3f}" if len(v) > 1 else "–" for v in cells)
+                    parts.append(f"{label:22}" + "".join(f"{cell:>14}" for cell in shown))
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

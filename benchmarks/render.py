@@ -1,7 +1,8 @@
 """Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
-``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Needs nothing but Python.
+``scan``; ``bench:scan_goals`` takes only its lines that have a goal; ``quality_tables.BLOCKS`` names further ones.
+Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from quality_tables import BLOCKS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
-FILES = [HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"]
+DOCS = HERE.parent / "docs"
+FILES = [HERE.parent / "README.md", DOCS / "benchmarks.md", DOCS / "guide" / "methods.md"]
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
@@ -31,10 +34,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
     args = parser.parse_args()
     results = load_results(args.results)
+    drawn = {name: draw(args.results) for name, draw in BLOCKS.items()}
     stale = False
     for path in args.files or [path for path in FILES if path.exists()]:
         text = path.read_text(encoding="utf-8")
-        new = render(text, results, path.name)
+        new = render(text, results, path.name, drawn)
         if new != text and args.check:
             stale = True
             print(f"{path.name} is stale: run python benchmarks/render.py")
@@ -50,12 +54,13 @@ def load_results(folder: Path) -> dict[str, dict[str, Any]]:
     return {group: json.loads(path.read_text(encoding="utf-8")) for group, path in paths.items() if path.exists()}
 
 
-def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
-    """``text`` with every block between markers drawn anew."""
+def render(text: str, results: dict[str, dict[str, Any]], name: str, drawn: dict[str, str] | None = None) -> str:
+    """``text`` with every block between markers drawn anew; ``drawn`` are tables that are not of a group."""
     markers, blocks = len(MARKER.findall(text)), len(BLOCK.findall(text))
     if markers != 2 * blocks:
         raise SystemExit(f"{name} has {markers} bench markers but {blocks} closed blocks; close each with its own name")
-    return BLOCK.sub(lambda match: match[1] + _block(match[2], results, name) + match[3], text)
+    known = drawn or {}
+    return BLOCK.sub(lambda match: match[1] + (known.get(match[2]) or _block(match[2], results, name)) + match[3], text)
 
 
 def _block(block: str, results: dict[str, dict[str, Any]], name: str) -> str:

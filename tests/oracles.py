@@ -178,3 +178,16 @@ def pair_slopes(agreement, labels, top, tables):
             place = np.float32(agreement[pair]) * (np.float32(n_bins - 1) / np.float32(top))
             slopes[pair] = tables[label, min(int(max(place, 0)), n_bins - 2)]
     return slopes
+
+
+def worst_assignment(a, b, losses):
+    """Loss-adjusted inference of minimal loss hashing by sorting; losses (t, q + 1) may be any."""
+    both, apart = a + b, a - b
+    gains = np.abs(apart) - np.abs(both)
+    order = np.argsort(-gains, axis=1)
+    totals = losses.copy()
+    totals[:, 1:] += np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
+    differ = np.empty(gains.shape, bool)
+    np.put_along_axis(differ, order, np.arange(gains.shape[1]) < totals.argmax(axis=1)[:, None], axis=1)
+    first = np.where(differ, apart, both) > 0
+    return first, first ^ differ

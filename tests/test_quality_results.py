@@ -46,3 +46,44 @@ def test_weighted_and_unweighted_distances_rank_about_equally_well(rows, name):
     for n_symbols in (16, 32, 64):
         plain, weighted = (precision(rows, name, "SRSH hinge", n_symbols, key).mean() for key in ("ap", "weighted_ap"))
         assert abs(plain - weighted) < 0.03
+
+
+@pytest.fixture(scope="module")
+def methods():
+    return json.loads((BENCHMARKS / "results" / "quality_baselines.json").read_text())["rows"]
+
+
+def mean_of(rows, name, method, bits, key="ap"):
+    chosen = {"set": name, "method": method, "bits": bits}
+    values = [row[key] for row in rows if chosen.items() <= row.items() and key in row]
+    assert len(values) >= 3
+    return np.mean(values, axis=0)
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64, 128])
+def test_itq_is_above_spectral_hashing_and_random_hyperplanes(methods, name, bits):
+    itq = mean_of(methods, name, "ITQ", bits)
+    assert itq > mean_of(methods, name, "LSH", bits)
+    assert itq > mean_of(methods, name, "SpectralHashing", bits)
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+def test_spectral_hashing_hardly_gains_beyond_32_bits(methods, name):
+    short, *long = (mean_of(methods, name, "SpectralHashing", bits) for bits in (32, 64, 128))
+    assert max(long) < short + 0.03
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_windows_of_raw_dimensions_find_more_in_small_balls_than_hyperplanes(methods, bits):
+    windows, planes = (mean_of(methods, "mnist", method, bits, "ball") for method in ("WTA, raw", "LSH"))
+    assert (windows > planes).all()
+
+
+def test_classes_are_found_as_well_as_promised():
+    rows = json.loads((BENCHMARKS / "results" / "quality_labels.json").read_text())["rows"]
+    found = {(row["set"], row["method"], row["bits"]): row["map"] for row in rows}
+    assert found["mnist", "SDH", 32] >= 0.92
+    assert found["mnist", "KSH", 32] >= 0.90
+    published = {16: 0.160, 32: 0.165, 64: 0.171}
+    assert all(abs(found["cifar10-gist", "ITQ", bits] - value) <= 0.03 for bits, value in published.items())

@@ -17,7 +17,26 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import ITQ, JRSH, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
+from .hashers import (
+    AGH,
+    BRE,
+    BSSC,
+    ITQ,
+    JRSH,
+    KLSH,
+    KSH,
+    LSH,
+    MLH,
+    RSH,
+    SDH,
+    SPLH,
+    SRSH,
+    WTA,
+    Hasher,
+    MinHash,
+    SpectralHashing,
+    load_hasher,
+)
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -26,6 +45,9 @@ from .vectors import as_vectors
 __version__ = _version("rankhash")
 
 __all__ = [
+    "AGH",
+    "BRE",
+    "BSSC",
     "ITQ",
     "JRSH",
     "KLSH",
@@ -34,6 +56,7 @@ __all__ = [
     "MLH",
     "RSH",
     "SDH",
+    "SPLH",
     "SRSH",
     "WTA",
     "CodeLayout",
@@ -45,6 +68,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "LayoutMismatchError",
+    "MinHash",
     "Neighbors",
     "RadiusNeighbors",
     "RankhashError",

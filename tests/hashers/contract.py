@@ -290,7 +290,7 @@ class HasherContract:
         path = tmp_path / "hasher"
         fitted.save(path)
         header, tensors = _files.read_file(path, "hasher")
-        name = next(iter(tensors))
+        name = next(name for name in tensors if name in fitted._code_arrays)
         for array in (
             tensors[name][:-1],
             tensors[name][..., None],

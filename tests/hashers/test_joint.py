@@ -234,10 +234,23 @@ def test_a_frame_has_a_bounded_number_of_axes_and_refuses_what_float32_cannot_un
         measure_frame(wide * np.float32(1e-35), np.zeros(wide.shape[1], np.float32), turned=True)
 
 
-def test_sharpness_is_low_where_only_soft_scores_tell_pairs_apart():
-    at = np.linspace(0.1, 3, 60)
-    scores = np.zeros((60, 4, 2), np.float32)
-    scores[:, :, 1] = at[:, None] * np.float32([1, -1, 0.2, 0.4])
-    labels = (np.abs(at[:, None] - at) < 0.3).astype(np.uint8)
+def test_the_chosen_sharpness_ranks_best():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(6, 20, 3))
+    classes = rng.integers(0, 6, 300)
+    scores = (centers[classes] + 1.5 * rng.normal(size=(300, 20, 3))).astype(np.float32)
+    labels = (classes[:, None] == classes).astype(np.uint8)
     np.fill_diagonal(labels, LEFT_OUT)
-    assert best_sharpness(scores, labels) < 32
+    hard = scores == scores.max(axis=2, keepdims=True)
+
+    def precision(factor):
+        shares = np.exp(factor * scores - (factor * scores).max(axis=2, keepdims=True))
+        agreement = np.einsum("nsk,msk->nm", shares / shares.sum(axis=2, keepdims=True), hard)
+        chosen = labels <= 1
+        return oracles.average_precision(
+            np.unique(-agreement[chosen], return_inverse=True)[1][None], (labels[chosen] == 1)[None]
+        )
+
+    chosen = best_sharpness(scores, labels)
+    assert precision(chosen) > precision(chosen * 8)
+    assert precision(chosen) > precision(chosen / 8)

@@ -7,19 +7,27 @@ import os
 from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
+from .agh import AGH
+from .bre import BRE
+from .bssc import BSSC
 from .itq import ITQ
 from .jrsh import JRSH
 from .klsh import KLSH
 from .ksh import KSH
 from .lsh import LSH
+from .minhash import MinHash
 from .mlh import MLH
 from .rsh import RSH
 from .sdh import SDH
 from .spectral import SpectralHashing
+from .splh import SPLH
 from .srsh import SRSH
 from .wta import WTA
 
 __all__ = [
+    "AGH",
+    "BRE",
+    "BSSC",
     "HASHERS",
     "ITQ",
     "JRSH",
@@ -29,15 +37,35 @@ __all__ = [
     "MLH",
     "RSH",
     "SDH",
+    "SPLH",
     "SRSH",
     "WTA",
     "Hasher",
+    "MinHash",
     "SpectralHashing",
     "load_hasher",
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, JRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
+    method.__name__: method
+    for method in (
+        LSH,
+        WTA,
+        RSH,
+        SRSH,
+        JRSH,
+        MLH,
+        ITQ,
+        SpectralHashing,
+        KSH,
+        SDH,
+        KLSH,
+        AGH,
+        BRE,
+        SPLH,
+        BSSC,
+        MinHash,
+    )
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .. import _ranking
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
 from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
+from ._hinge import bound_descent, hinges
 from ._pairs import MAX_POOL, MIN_POOL, POOL_PER_POINT, Problem, _scaled, _some_rows, check_number
 from .lsh import _normals
 
@@ -24,8 +25,14 @@ AHEAD = 20
 STEPS = range(-2, 3)
 """Where validation looks, around the radius that usually suits a length; longer codes take longer steps."""
 
-SHORTER = 2
+WEIGHTS = (1.0, 0.5, 2.0)
+"""Weights of dissimilar pairs that validation tries."""
+
+SHORTER = 4
 """A candidate of the validation is learned with this part of the iterations."""
+
+BITS_OF_UNIT_LOSS, LARGEST_LOSS = 20, 4.0
+"""With as many bits a pair's largest loss is 1; with more it grows in proportion, up to this."""
 
 VALIDATION_PAIRS = 100_000
 
@@ -49,10 +56,12 @@ class MLH(Hasher):
         vectors is held out, and its pairs with the others are ranked by codes for up to five radii around that
         of None, which suits nearest neighbours: 1, 2, 5, 14 and 37 for 8, 16, 32, 64 and 128 bits.
     lam
-        The weight of the dissimilar pairs' loss. Each kind's loss is scaled to be at most 1 before.
+        The weight of the dissimilar pairs' loss. Each kind's loss is scaled to be at most 1 before. ``"auto"`` tries
+        1, 0.5 and 2 by validation, after the radius was chosen.
     epsilon
         The weight of the loss against the projections, which have unit vectors as normals; vectors have unit
-        mean square length inside, so that it does not depend on the scale of ``X``.
+        mean square length inside, so that it does not depend on the scale of ``X``. None takes n_symbols / 20, at most
+        4.
     similar_share
         At least this share of the pairs that are drawn is similar (the authors' code calls it lambda).
     learning_rate
@@ -76,8 +85,8 @@ class MLH(Hasher):
         The unit normals of the hyperplanes.
     center_ : ndarray (n_features_in_,) or None
         The mean of the fitted vectors, if ``center``.
-    rho_ : ndarray (1,)
-        The radius that was used.
+    rho_, lam_ : ndarray (1,), ndarray (1,)
+        The radius and the weight of dissimilar pairs that were used.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
@@ -102,22 +111,23 @@ class MLH(Hasher):
     """
 
     rho_: F32
+    lam_: F32
 
     _code_arrays = ("projections_", "center_")
-    _side_arrays = ("rho_",)
+    _side_arrays = ("rho_", "lam_")
 
     def __init__(
         self,
         n_symbols: int = 32,
         *,
         rho: int | str | None = "auto",
-        lam: float = 1.0,
-        epsilon: float = 1.0,
+        lam: float | str = "auto",
+        epsilon: float | None = None,
         similar_share: float = 0.0,
         learning_rate: float = 3.0,
         momentum: float = 0.9,
         batch_size: int = 1000,
-        n_iterations: int = 1500,
+        n_iterations: int = 2500,
         n_neighbors: int = 50,
         max_points: int = 100_000,
         center: bool = True,
@@ -142,8 +152,13 @@ class MLH(Hasher):
             raise InvalidInputError(f"rho must be an integer, 'auto' or None, got {self.rho!r}")
         if self.rho not in ("auto", None):
             check_integer("rho", self.rho, 1, self.n_symbols)
-        for name in ("lam", "epsilon", "learning_rate"):
-            check_number(name, getattr(self, name), 0, 1e6)
+        if isinstance(self.lam, str) and self.lam != "auto":
+            raise InvalidInputError(f"lam must be a number or 'auto', got {self.lam!r}")
+        if self.lam != "auto":
+            check_number("lam", self.lam, 0, 1e6)
+        if self.epsilon is not None:
+            check_number("epsilon", self.epsilon, 0, 1e6)
+        check_number("learning_rate", self.learning_rate, 0, 1e6)
         check_number("similar_share", self.similar_share, 0, 1)
         check_number("momentum", self.momentum, 0, 0.9999)
         check_integer("batch_size", self.batch_size, 1, 1_000_000)
@@ -156,13 +171,18 @@ class MLH(Hasher):
         problem, share = self._problem(training, rng)
         start = _normals(rng, self.n_symbols, problem.x.shape[1]).astype(np.float32)
         draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
-        rho = default_radius(self.n_symbols) if self.rho is None else self.rho
         with threadpool_limits(1, "blas"):  # the products of a mini-batch are too small to share
-            if rho == "auto":
-                rho = self._validated_radius(problem, start, share, draws)
-            weights = self._minimise(problem, start, int(rho), share, self.n_iterations, draws)
+            if "auto" in (self.rho, self.lam):
+                rho, lam = self._validated(problem, start, share, draws)
+            else:
+                rho, lam = default_radius(self.n_symbols) if self.rho is None else int(self.rho), float(self.lam)
+            weights = self._minimise(problem, start, rho, lam, share, self.n_iterations, draws)
         arrays: Arrays = {"projections_": weights, "rho_": np.array([rho], np.float32)}
+        arrays["lam_"] = np.array([lam], np.float32)
         return arrays | {"center_": problem.center} if self.center else arrays
+
+    def _epsilon(self) -> float:
+        return min(self.n_symbols / BITS_OF_UNIT_LOSS, LARGEST_LOSS) if self.epsilon is None else float(self.epsilon)
 
     def _problem(self, training: Training, rng: np.random.RandomState) -> tuple[Problem, float]:
         """The points, centred and of unit mean square length, a pool of pairs, and the share to draw similar."""
@@ -182,32 +202,50 @@ class MLH(Hasher):
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
         return Problem(x, center, scale, pairs, labels), max(source.similar_rate, self.similar_share)
 
-    def _validated_radius(self, problem: Problem, start: F32, share: float, rng: np.random.Generator) -> int:
-        """The radius whose codes rank pairs of held-out and other points best."""
+    def _validated(self, problem: Problem, start: F32, share: float, rng: np.random.Generator) -> tuple[int, float]:
+        """The radius and the weight of dissimilar pairs whose codes rank pairs of held-out and other points best.
+
+        As its authors do: first the radius, then the weight at that radius.
+        """
+        rho = default_radius(self.n_symbols) if self.rho in ("auto", None) else int(self.rho)
+        lam = 1.0 if self.lam == "auto" else float(self.lam)
         n_held = -(-len(problem.x) // 10)
         held = np.isin(problem.pairs, rng.choice(len(problem.x), n_held, replace=False)).sum(axis=1)
         inner, outer = (_part(problem, held == ends) for ends in (0, 1))
         if inner is None or outer is None:
-            return default_radius(self.n_symbols)
+            return rho, lam
         pairs, labels = outer.draw(rng, VALIDATION_PAIRS, share)
         seed = int(rng.integers(2**31))
-        scores: dict[int, float] = {}
-        for rho in self._candidates():
-            draws = np.random.default_rng(seed)
-            weights = self._minimise(inner, start, rho, share, -(-self.n_iterations // SHORTER), draws)
+
+        @lru_cache
+        def score(rho: int, lam: float) -> float:
+            draws, n_iterations = np.random.default_rng(seed), -(-self.n_iterations // SHORTER)
+            weights = self._minimise(inner, start, rho, lam, share, n_iterations, draws)
             bits = (problem.x @ weights.T > 0).astype(np.uint8)
-            scores[rho] = _ranking.average_precision(_ranking.pair_distances(bits, pairs), labels == 1)
-        return max(scores, key=scores.__getitem__)
+            return _ranking.average_precision(_ranking.pair_distances(bits, pairs), labels == 1)
+
+        if self.rho == "auto":
+            rho = max(self._candidates(), key=lambda radius: score(radius, lam))
+        if self.lam == "auto":
+            lam = max(WEIGHTS, key=lambda weight: score(rho, weight))
+        return rho, lam
 
     def _candidates(self) -> list[int]:
         middle, width = default_radius(self.n_symbols), max(1, round(self.n_symbols / 32))
         return sorted({min(max(1, middle + step * width), self.n_symbols) for step in STEPS})
 
     def _minimise(
-        self, problem: Problem, start: F32, rho: int, share: float, n_iterations: int, rng: np.random.Generator
+        self,
+        problem: Problem,
+        start: F32,
+        rho: int,
+        lam: float,
+        share: float,
+        n_iterations: int,
+        rng: np.random.Generator,
     ) -> F32:
         """The hyperplanes after ``n_iterations`` steps that lower the bound of the loss."""
-        x, size, losses = problem.x, self.batch_size, self._losses(rho)
+        x, size, loss = problem.x, self.batch_size, hinges(self.n_symbols, rho, lam, self._epsilon())
         weights, step = start.copy(), np.zeros_like(start)
         for iteration in range(n_iterations):
             place = iteration % AHEAD * size
@@ -215,7 +253,7 @@ class MLH(Hasher):
                 pairs, labels = problem.draw(rng, AHEAD * size, share)
             batch = slice(place, place + size)
             first, second = x[pairs[batch, 0]], x[pairs[batch, 1]]
-            descent = bound_descent(first, second, weights, losses[labels[batch]])
+            descent = bound_descent(first, second, weights, labels[batch], loss)
             rate = self.learning_rate * (1 - iteration / n_iterations)
             step = np.float32(self.momentum) * step + np.float32(rate) * descent
             weights = weights + step
@@ -223,66 +261,15 @@ class MLH(Hasher):
         learned: F32 = weights
         return learned
 
-    def _losses(self, rho: int) -> F32:
-        """The loss of each Hamming distance 0 to n_symbols, first of dissimilar, then of similar pairs."""
-        distances = np.arange(self.n_symbols + 1)
-        apart = self.lam * np.maximum(rho - distances + 1, 0) / (rho + 1)
-        together = np.maximum(distances - rho + 1, 0) / (self.n_symbols - rho + 1)
-        losses: F32 = (self.epsilon * np.stack([apart, together])).astype(np.float32)
-        return losses
-
     def _fits(self, arrays: Arrays, layout: Any, n_features: int) -> bool:
-        rho = arrays.get("rho_", np.empty(0))
+        rho, lam = arrays.get("rho_", np.empty(0)), arrays.get("lam_", np.empty(0))
         return (
-            rho.shape == (1,)
+            rho.shape == lam.shape == (1,)
+            and bool(lam[0] >= 0)
             and bool(1 <= rho[0] <= layout.n_symbols)
             and len(arrays.get("projections_", ())) == layout.n_symbols
             and super()._fits(arrays, layout, n_features)
         )
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Bits ``(t, n_symbols)`` of both points of pairs."""
-
-    first: Bits
-    second: Bits
-
-
-def worst_assignment(a: F32, b: F32, losses: F32) -> Assignment:
-    """The bits that maximise loss + Σ ±a + Σ ±b for pairs with the projections ``a`` and ``b`` ``(t, n_symbols)``.
-
-    ``losses`` is ``(t, n_symbols + 1)``: the loss of each Hamming distance. A bit adds |a + b| at most if both
-    points have it alike, |a - b| if not. For a given distance m the m bits that gain most by differing differ,
-    so that one sort a pair finds the best m.
-
-    >>> bits = worst_assignment(np.float32([[1, 2]]), np.float32([[1, -0.5]]), np.float32([[0, 0, 9]]))
-    >>> bits.first.tolist(), bits.second.tolist()
-    ([[False, True]], [[True, False]])
-    """
-    both, apart = a + b, a - b
-    gains = np.abs(apart) - np.abs(both)
-    order = np.argsort(-gains, axis=1)
-    totals = losses.copy()
-    totals[:, 1:] += np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
-    differ = np.empty(gains.shape, bool)
-    np.put_along_axis(differ, order, np.arange(gains.shape[1]) < totals.argmax(axis=1)[:, None], axis=1)
-    first: Bits = np.where(differ, apart, both) > 0
-    return Assignment(first, first ^ differ)
-
-
-def bound_descent(first: F32, second: F32, weights: F32, losses: F32) -> F32:
-    """The direction ``(n_symbols, d)`` that lowers the mean bound of pairs with these points ``(t, d)``.
-
-    A pair's bound is the worst assignment's value less |Wx| summed over bits and both points. For bits of ±1 the
-    direction is the mean of (sign(Wx) - worst)x' over the points.
-    """
-    a, b = first @ weights.T, second @ weights.T
-    worst = worst_assignment(a, b, losses)
-    pull = np.subtract(a > 0, worst.first, dtype=np.float32).T @ first
-    pull += np.subtract(b > 0, worst.second, dtype=np.float32).T @ second
-    descent: F32 = pull * np.float32(2 / len(first))
-    return descent
 
 
 def default_radius(n_symbols: int) -> int:

@@ -1,0 +1,192 @@
+"""Sequential projection learning: each hyperplane corrects what those before it got wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ._base import F32, F64, Arrays, Hasher, Training, check_integer
+from ._kernel import some_rows
+from ._pairs import _scaled, check_number
+from ._similar import labelled_points, similarity_of
+
+UNLABELLED_POINTS = 20_000
+"""Vectors whose variance counts, or that are learned from without labels; from more of them a sample is drawn."""
+
+EXHAUSTED = 1e-6
+"""When less than this part of the variance is left, directions are taken from the beginning again."""
+
+
+class SPLH(Hasher):
+    """Codes of bits from hyperplanes that are learned one after another, each correcting the ones before.
+
+    With classes or given pairs, a direction is the best compromise between the similarity S of labelled vectors and the
+    variance of all [1]_; then the weight of the pairs that it got wrong grows. Without labels, pairs are made from what
+    the last direction left unclear: vectors on both sides close to its threshold should have been together, vectors
+    on one side, one close to it and one far, apart. The variance that counts for the next bit is what earlier
+    directions left.
+
+    Parameters
+    ----------
+    n_symbols
+        Bits of a code, 1 to 4096. If no variance is left, all of it counts again.
+    eta
+        The weight of the variance (supervised), or of the pairs against it (unsupervised). None takes 0.1 and 0.5.
+    alpha
+        How fast the weight of wrong pairs grows; supervised only.
+    n_boundary
+        Vectors that are taken close to and far from the threshold, on either side; unsupervised only. If there are
+        fewer, a quarter of those on a side.
+    max_points
+        From more labelled vectors than this a sample is learned from.
+    random_state
+        An integer for the same sample in every run, a RandomState, or None.
+
+    Attributes
+    ----------
+    projections_ : ndarray (n_symbols, n_features_in_)
+        The unit normals of the hyperplanes.
+    bias_ : ndarray (n_symbols,)
+        Minus the thresholds; the medians if learned without labels, else 0.
+    center_ : ndarray (n_features_in_,)
+        The mean of the fitted vectors.
+    layout_ : CodeLayout
+        The layout of the codes: ``n_symbols`` of arity 2.
+    n_features_in_, feature_names_in_
+        Columns of the vectors that were fitted, and their names if they had any.
+
+    References
+    ----------
+    .. [1] J. Wang, S. Kumar, S.-F. Chang, Sequential projection learning for hashing with compact codes, ICML 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = SPLH(16, random_state=0).fit(X, y)
+    >>> hasher.transform(X).shape, hasher.encode(X).shape
+    ((1797, 16), (1797, 2))
+    """
+
+    center_: F32
+    bias_: F32
+
+    _code_arrays = ("projections_", "bias_", "center_")
+
+    def __init__(
+        self,
+        n_symbols: int = 32,
+        *,
+        eta: float | None = None,
+        alpha: float = 0.5,
+        n_boundary: int = 2000,
+        max_points: int = 2000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_symbols = n_symbols
+        self.eta = eta
+        self.alpha = alpha
+        self.n_boundary = n_boundary
+        self.max_points = max_points
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        if self.eta is not None:
+            check_number("eta", self.eta, 0, 1e9)
+        check_number("alpha", self.alpha, 0, 1e9)
+        check_integer("n_boundary", self.n_boundary, 1, 1_000_000)
+        check_integer("max_points", self.max_points, 3, 20_000)
+
+    def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
+        data = training.vectors
+        if data.n_rows < 2:
+            raise InvalidInputError("SPLH learns to tell vectors apart, but there is 1 sample: n_samples=1")
+        center = data.mean()
+        x, scale = _scaled(data, some_rows(rng, data.n_rows, UNLABELLED_POINTS), center, None)
+        points = x.astype(np.float64)
+        if training.y is None and training.similarity is None:
+            boundary = Boundary(points, 0.5 if self.eta is None else self.eta, self.n_boundary)
+            normals, thresholds = boundary.learn(self.n_symbols)
+        else:
+            labelled = labelled_points("SPLH", training, self.max_points, 1, rng)
+            similar = similarity_of(labelled.source).matrix()
+            known = (labelled.x * (labelled.scale / scale)).astype(np.float64)
+            eta = 0.1 if self.eta is None else self.eta
+            normals = correct_pairs(known, similar, points.T @ points / len(points), self.n_symbols, eta, self.alpha)
+            thresholds = np.zeros(self.n_symbols)
+        lengths = np.maximum(np.linalg.norm(normals, axis=1), np.finfo(float).tiny)
+        arrays: Arrays = {"projections_": (normals / lengths[:, None]).astype(np.float32), "center_": center}
+        return arrays | {"bias_": (-thresholds / lengths * scale).astype(np.float32)}
+
+
+def correct_pairs(x: F64, similar: F32, covariance: F64, n_bits: int, eta: float, alpha: float) -> F64:
+    """The directions ``(n_bits, d)`` for labelled vectors ``(n, d)`` and their similarity, which is changed.
+
+    Each is the top eigenvector of X'SX/|S| + eta C, with C the covariance of what earlier directions left. Then S grows
+    by alpha times the products Xww'X' of the wrong pairs, in units of their mean size.
+    """
+    spread, n_known, normals = covariance, np.count_nonzero(similar), np.empty((n_bits, x.shape[1]))
+    for bit in range(n_bits):
+        pull = x.T @ (similar @ x.astype(np.float32)).astype(np.float64) / n_known
+        normals[bit] = top_direction(pull + eta * spread)
+        along = (x @ normals[bit]).astype(np.float32)
+        along /= max(float(np.abs(along).mean()), np.finfo(np.float32).tiny)
+        products = np.outer(along, along)
+        similar -= np.float32(alpha) * np.where(products * similar < 0, products, np.float32(0))
+        spread = deflate(spread, normals[bit], covariance)
+    return normals
+
+
+def deflate(spread: F64, direction: F64, whole: F64) -> F64:
+    """A covariance without a direction; the whole of it again, if nothing is left."""
+    away = np.eye(len(direction)) - np.outer(direction, direction)
+    left: F64 = away @ spread @ away
+    return left if np.trace(left) > EXHAUSTED * np.trace(whole) else whole
+
+
+class Boundary:
+    """Learning without labels from pairs that the last bit made unclear."""
+
+    def __init__(self, x: F64, eta: float, n_boundary: int) -> None:
+        self._x, self._eta, self._n_boundary = x, eta, n_boundary
+
+    def learn(self, n_bits: int) -> tuple[F64, F64]:
+        """Directions ``(n_bits, d)`` and thresholds ``(n_bits,)``, the medians along them."""
+        d = self._x.shape[1]
+        normals, thresholds = np.empty((n_bits, d)), np.empty(n_bits)
+        covariance, pull = self._x.T @ self._x / len(self._x), np.zeros((d, d))
+        spread = covariance
+        for bit in range(n_bits):
+            normals[bit] = top_direction(spread + self._eta * pull)
+            along = self._x @ normals[bit]
+            thresholds[bit] = np.median(along)
+            pull = self._eta * pull + self.unclear(along - thresholds[bit])
+            spread = deflate(spread, normals[bit], covariance)
+        return normals, thresholds
+
+    def unclear(self, along: F64) -> F64:
+        """The mean of xx' + x'x ``(d, d)`` over pairs that belong together, less that over pairs that belong apart.
+
+        Together belong the vectors closest to the threshold on both sides, apart the closest and the farthest of one.
+        """
+        near, far = [], []
+        for side in (np.flatnonzero(along <= 0), np.flatnonzero(along > 0)):
+            order = side[np.argsort(np.abs(along[side]), kind="stable")]
+            size = min(self._n_boundary, len(order) // 4)
+            near.append(self._x[order[:size]])
+            far.append(self._x[order[len(order) - size :]])
+        together = np.outer(near[0].sum(axis=0), near[1].sum(axis=0)) / max(len(near[0]) * len(near[1]), 1)
+        n_apart = max(sum(len(a) * len(b) for a, b in zip(near, far, strict=True)), 1)
+        apart = sum(np.outer(a.sum(axis=0), b.sum(axis=0)) for a, b in zip(near, far, strict=True)) / n_apart
+        pull: F64 = together - apart
+        both: F64 = pull + pull.T
+        return both
+
+
+def top_direction(matrix: F64) -> F64:
+    """The unit eigenvector of the largest eigenvalue; its largest entry is positive."""
+    vectors = np.linalg.eigh(matrix)[1]
+    top: F64 = vectors[:, -1] * np.sign(vectors[np.abs(vectors[:, -1]).argmax(), -1])
+    return top
