@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from rankhash import _kernels
+from rankhash import _kernels, _ranking
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
