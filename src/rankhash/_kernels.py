@@ -6,7 +6,9 @@ Python allocates, the core computes. Nothing else in the package imports ``_nati
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,28 @@ from .errors import InvalidInputError
 U8 = NDArray[np.uint8]
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
+U32 = NDArray[np.uint32]
 F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 
 BLOCK = 256
 """Codes in one block of bit slices."""
 
 SLICE = BLOCK // 8
 """Bytes of one bit slice of a block."""
+
+ROW_PADDING = 8
+"""Bytes behind the last row of a hash table."""
+
+LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost")
+"""What look-up counts of each query."""
+
+
+class Weights(NamedTuple):
+    """What differing symbols cost, (n_symbols,), and the same as tables (n_queries, n_symbols, arity)."""
+
+    values: F32
+    tables: F32
 
 
 @dataclass(frozen=True)
@@ -204,6 +221,110 @@ def search_radius(view: CodesView, codes: U8, radius: int, n_threads: int) -> tu
 def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
     """Offsets, ids and distances of all codes whose sum of table entries is at most ``radius``."""
     return _native.search_tables_radius(view.native(), tables, radius, n_threads)
+
+
+class Segment:
+    """Hash tables over the codes at the positions ``start`` … ``start + size - 1``; never changed once made.
+
+    ``spans`` are the runs of symbols (first, count) that make the keys; for each of them there are ``offsets``
+    (n_keys + 1,) of the buckets, ``places`` (size,): positions without ``start``, and ``rows``: the packed codes in the
+    same order, and :data:`ROW_PADDING` bytes.
+    """
+
+    def __init__(
+        self, layout: tuple[int, int], start: int, size: int, spans: list[tuple[int, int]], arrays: list[KeyArrays]
+    ) -> None:
+        self.start, self.size, self.spans, self.arrays = start, size, spans, arrays
+        self._occupied = [np.empty(-(-(len(table.offsets) - 1) // 64), np.uint64) for table in arrays]
+        for table, bits in zip(arrays, self._occupied, strict=True):
+            _native.mark_occupied(table.offsets, bits)
+        offsets, places, rows = map(list, zip(*arrays, strict=True))
+        self.native = _native.Segment(*layout, start, size, spans, offsets, self._occupied, places, rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return sum(a.nbytes for table in self.arrays for a in table) + sum(bits.nbytes for bits in self._occupied)
+
+
+class KeyArrays(NamedTuple):
+    """The arrays of one hash table of a :class:`Segment`."""
+
+    offsets: U32
+    places: U32
+    rows: U8
+
+
+def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int, int]], n_threads: int) -> Segment:
+    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys."""
+    n_bytes = packed_bytes(view.n_symbols, view.arity)
+    arrays = [
+        KeyArrays(
+            np.empty(view.arity**count + 1, np.uint32),
+            np.empty(size, np.uint32),
+            np.empty(size * n_bytes + ROW_PADDING, np.uint8),
+        )
+        for _, count in spans
+    ]
+    for table in arrays:
+        table.rows[-ROW_PADDING:] = 0
+    offsets, places, rows = map(list, zip(*arrays, strict=True))
+    _native.build_tables(view.native(), start, size, spans, offsets, places, rows, n_threads)
+    return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
+
+
+@dataclass(frozen=True)
+class TablesView:
+    """What look-up reads: the codes, hash tables over the first ``n_sealed`` of them, and what has changed since.
+
+    ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
+    those positions.
+    """
+
+    store: CodesView
+    segments: list[Segment]
+    n_sealed: int
+    stale: U8 | None
+    changed: CodesView
+
+    def run(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """``call`` with the core's form of this view and the arguments."""
+        store, changed = self.store.native(), self.changed.native()
+        segments = [segment.native for segment in self.segments]
+        return call(_native.TablesView(store, segments, self.n_sealed, self.stale, changed), *arguments)
+
+
+def lookup(
+    view: TablesView, codes: U8, k: int, weights: Weights | None, budget: float, n_threads: int, stats: F64 | None
+) -> tuple[I64, F32]:
+    """As :func:`search`, through hash tables; a query that would cost more than ``budget`` nanoseconds is scanned.
+
+    ``weights`` are what differing symbols cost; ``stats`` is None or takes :data:`LOOKUP_STATS` a query.
+    """
+    ids, distances = _empty_results(len(codes), k)
+    if weights is None:
+        view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats)
+    else:
+        view.run(_native.lookup_weighted, codes, *weights, k, budget, n_threads, ids, distances, stats)
+    return ids, distances
+
+
+def lookup_radius(
+    view: TablesView,
+    codes: U8,
+    radius: float,
+    weights: Weights | None,
+    budget: float,
+    n_threads: int,
+    stats: F64 | None,
+) -> tuple[I64, I64, F32]:
+    """As :func:`search_radius`, through hash tables; the other arguments are those of :func:`lookup`."""
+    if weights is None:
+        found = view.run(_native.lookup_radius, codes, int(radius), budget, n_threads, stats)
+    else:
+        found = view.run(_native.lookup_weighted_radius, codes, *weights, radius, budget, n_threads, stats)
+    offsets, ids, distances = found
+    return offsets, ids, distances
 
 
 def _empty_results(n_queries: int, k: int) -> tuple[I64, F32]:
