@@ -228,19 +228,21 @@ NB_MODULE(_native, m) {
         "offsets"_a, "occupied"_a, Released());
   m.def("lookup",
         [](const TablesView& view, const In<uint8_t, 2>& codes, int64_t k, double budget, int n_threads,
-           const Out<int64_t, 2>& ids, const Out<float, 2>& distances, const std::optional<Out<double, 2>>& stats) {
+           const Out<int64_t, 2>& ids, const Out<float, 2>& distances, const std::optional<Out<double, 2>>& stats,
+           bool scan) {
           Counted counted(stats, codes.shape(0));
-          lookup(view, codes.data(), codes.shape(0), k, {budget, n_threads, counted.data()}, ids.data(),
+          lookup(view, codes.data(), codes.shape(0), k, {budget, n_threads, counted.data(), scan}, ids.data(),
                  distances.data());
         },
-        "view"_a, "codes"_a, "k"_a, "budget"_a, "n_threads"_a, "ids"_a, "distances"_a, "stats"_a.none(), Released());
+        "view"_a, "codes"_a, "k"_a, "budget"_a, "n_threads"_a, "ids"_a, "distances"_a, "stats"_a.none(), "scan"_a,
+        Released());
   m.def("lookup_weighted",
         [](const TablesView& view, const In<uint8_t, 2>& codes, const In<float, 1>& weights,
            const In<float, 3>& tables, int64_t k, double budget, int n_threads, const Out<int64_t, 2>& ids,
            const Out<float, 2>& distances, const std::optional<Out<double, 2>>& stats) {
           Counted counted(stats, codes.shape(0));
           lookup_weighted(view, codes.data(), weights.data(), tables.data(), codes.shape(0), k,
-                          {budget, n_threads, counted.data()}, ids.data(), distances.data());
+                          {budget, n_threads, counted.data(), true}, ids.data(), distances.data());
         },
         "view"_a, "codes"_a, "weights"_a, "tables"_a, "k"_a, "budget"_a, "n_threads"_a, "ids"_a, "distances"_a,
         "stats"_a.none(), Released());
@@ -251,7 +253,7 @@ NB_MODULE(_native, m) {
           {
             nb::gil_scoped_release release;
             Counted counted(stats, codes.shape(0));
-            hits = lookup_radius(view, codes.data(), codes.shape(0), radius, {budget, n_threads, counted.data()});
+            hits = lookup_radius(view, codes.data(), codes.shape(0), radius, {budget, n_threads, counted.data(), true});
           }
           return give(std::move(hits));
         },
@@ -265,7 +267,7 @@ NB_MODULE(_native, m) {
             nb::gil_scoped_release release;
             Counted counted(stats, codes.shape(0));
             hits = lookup_weighted_radius(view, codes.data(), weights.data(), tables.data(), codes.shape(0), radius,
-                                          {budget, n_threads, counted.data()});
+                                          {budget, n_threads, counted.data(), true});
           }
           return give(std::move(hits));
         },

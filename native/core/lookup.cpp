@@ -9,8 +9,9 @@ namespace {
 
 constexpr int64_t kTaskQueries = 8;
 
-// run(query) gives the hits of a query that stayed within its budget, or nothing; returns the queries that did not.
-template <class Query, class Make, class Emit>
+// make(q, use) calls use(the query); emit(q, hits) gets the hits of a query that stayed within its budget. Returns the
+// queries that did not.
+template <class Make, class Emit>
 std::vector<int64_t> look_up(int64_t n, const LookupOptions& options, const Make& make, const Emit& emit) {
   std::vector<uint8_t> given_up(n);
   parallel_for((n + kTaskQueries - 1) / kTaskQueries, options.n_threads, [&](int64_t task) {
@@ -92,13 +93,14 @@ void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k
   const HammingMetric metric(layout);
   const HeapTopK<int32_t> empty(k, layout.n_symbols);
   using Query = LookupQuery<HammingMetric, HeapTopK<int32_t>>;
-  Scanned scanned(look_up<Query>(
+  Scanned scanned(look_up(
                       n, options,
                       [&](int64_t q, const auto& use) {
                         use(Query(view, queries + q * layout.n_bytes, metric, empty, options.budget));
                       },
                       [&](int64_t q, const auto& hits) { write_row(hits, k, ids + q * k, distances + q * k); }),
                   k, options.stats);
+  if (!options.scan) return;
   const auto rows = gather(queries, layout.n_bytes, scanned.queries());
   search_hamming(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
                  scanned.distances());
@@ -112,7 +114,7 @@ RadiusHits lookup_radius(const TablesView& view, const uint8_t* queries, int64_t
   const Within<int32_t> empty(std::min(radius, layout.n_symbols));
   HitLists<int32_t> lists(n);
   using Query = LookupQuery<HammingMetric, Within<int32_t>>;
-  const auto left = look_up<Query>(
+  const auto left = look_up(
       n, options,
       [&](int64_t q, const auto& use) {
         use(Query(view, queries + q * layout.n_bytes, metric, empty, options.budget));
@@ -130,7 +132,7 @@ void lookup_weighted(const TablesView& view, const uint8_t* queries, const float
   const int64_t table_size = static_cast<int64_t>(layout.n_symbols) * layout.arity;
   const HeapTopK<float> empty(k, std::numeric_limits<float>::infinity());
   using Query = LookupQuery<WeightedMetric, HeapTopK<float>>;
-  Scanned scanned(look_up<Query>(
+  Scanned scanned(look_up(
                       n, options,
                       [&](int64_t q, const auto& use) {
                         const WeightedMetric metric(layout, plan, weights, tables + q * table_size);
@@ -151,7 +153,7 @@ RadiusHits lookup_weighted_radius(const TablesView& view, const uint8_t* queries
   const int64_t table_size = static_cast<int64_t>(layout.n_symbols) * layout.arity;
   HitLists<float> lists(n);
   using Query = LookupQuery<WeightedMetric, Within<float>>;
-  const auto left = look_up<Query>(
+  const auto left = look_up(
       n, options,
       [&](int64_t q, const auto& use) {
         const WeightedMetric metric(layout, plan, weights, tables + q * table_size);

@@ -32,6 +32,7 @@ struct LookupOptions {
   double budget;  // estimated nanoseconds a query may cost before it is scanned
   int n_threads;
   LookupStats* stats;  // n, or null
+  bool scan;           // false: queries over budget get no answer
 };
 
 void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k, const LookupOptions& options,

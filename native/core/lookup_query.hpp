@@ -34,16 +34,26 @@ class RowQuery {
   const uint64_t* firsts() const { return firsts_.data(); }
   int n_words() const { return n_words_; }
 
-  // In how many symbols of the span the row differs; it may stop counting above `most`.
-  int distance_within(const KeySpan& span, const uint8_t* row, int most) const {
+  // The first bits of the symbols in which the row differs; the row is readable for kRowPadding bytes behind its end.
+  void differing(const uint8_t* row, uint64_t* out) const {
     const int b = layout_.symbol_bits;
-    int distance = 0;
-    for (int s = span.first; s < span.first + span.count && distance <= most; ++s)
-      distance += row_bits(row, layout_.n_bytes, s * b, b) != row_bits(bytes(), layout_.n_bytes, s * b, b);
-    return distance;
+    uint64_t next = word(row, 0);
+    for (int w = 0; w < n_words_; ++w) {
+      const uint64_t here = next;
+      next = w + 1 < n_words_ ? word(row, w + 1) : 0;
+      uint64_t folded = here;
+      for (int p = 1; p < b; ++p) folded |= here >> p | next << (64 - p);
+      out[w] = folded & firsts_[w];
+    }
   }
 
  private:
+  uint64_t word(const uint8_t* row, int w) const {
+    uint64_t value;
+    std::memcpy(&value, row + 8 * w, 8);
+    return value ^ words_[w];
+  }
+
   const Layout& layout_;
   int n_words_;
   std::vector<uint64_t> words_;
@@ -149,7 +159,9 @@ class LookupQuery {
   const LookupStats& stats() const { return stats_; }
 
  private:
-  static constexpr int kKeys = 256;  // occupied keys that are fetched together
+  static constexpr int kKeys = 128;    // occupied keys that are fetched together
+  static constexpr uint32_t kFetch = 64;  // rows of a bucket that are fetched ahead; the rest come by themselves
+  static constexpr int kFewHits = 16;  // up to here rows of a sliced block are read one by one
 
   double row_cost() const { return LookupCosts::kRowWord * row_.n_words(); }
   double sliced_cost() const { return LookupCosts::kSlicedWord * view_.store.layout.n_bits / 64; }
@@ -161,6 +173,7 @@ class LookupQuery {
     shells_.clear();
     for (const KeyTable& table : segment.tables) shells_.emplace_back(row_.bytes(), segment.layout, table.span);
     counts_.assign(n, 0);
+    mark_spans(segment);
     next_cost_.resize(n);
     for (size_t t = 0; t < n; ++t) {
       __builtin_prefetch(segment.tables[t].offsets + shells_[t].key());
@@ -179,6 +192,17 @@ class LookupQuery {
       if (complete) stats_.radius = segment.layout.n_symbols;
     }
     return true;
+  }
+
+  void mark_spans(const Segment& segment) {
+    span_bits_.assign(segment.tables.size() * row_.n_words(), 0);
+    differing_.resize(row_.n_words());
+    const int b = segment.layout.symbol_bits;
+    for (size_t t = 0; t < segment.tables.size(); ++t) {
+      const KeySpan& span = segment.tables[t].span;
+      for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit)
+        span_bits_[t * row_.n_words() + (bit >> 6)] |= uint64_t{1} << (bit & 63);
+    }
   }
 
   // What looking at the query's own bucket costs, exactly.
@@ -221,7 +245,8 @@ class LookupQuery {
     for (const uint32_t key : keys_) {
       const uint32_t begin = table.offsets[key], end = table.offsets[key + 1];
       const BlockRun run = sliced_blocks(begin, end);
-      __builtin_prefetch(table.rows + begin * n_bytes);
+      const uint8_t* const last = table.rows + std::min(end, begin + kFetch) * n_bytes;
+      for (const uint8_t* at = table.rows + begin * n_bytes; at < last; at += 64) __builtin_prefetch(at);
       if (run.first < run.end) {
         runs_.push_back(run);
         n_sliced += static_cast<int64_t>(run.end - run.first) * kBlock;
@@ -248,7 +273,6 @@ class LookupQuery {
   }
 
   void compare_rows(const KeyTable& table) {
-    below_ = metric_.below(collector_.limit());
     RowTask task{};
     task.rows = table.rows;
     task.ranges = ranges_.data();
@@ -257,14 +281,21 @@ class LookupQuery {
     task.query = row_.words();
     task.firsts = row_.firsts();
     task.n_words = row_.n_words();
-    task.below = &below_;
+    task.below = metric_.below(collector_.limit());
     task.context = this;
-    task.on_hit = [](void* self, uint32_t at, int differing) {
-      auto& query = *static_cast<LookupQuery*>(self);
-      const KeyTable& from = query.segment_->tables[query.table_];
-      return query.take(from, at, from.rows + static_cast<int64_t>(at) * query.segment_->layout.n_bytes, differing);
+    task.on_hits = [](void* self, const RowHit* hits, int n) {
+      return static_cast<LookupQuery*>(self)->take_rows(hits, n);
     };
     active_kernels().compare_rows(task);
+  }
+
+  int take_rows(const RowHit* hits, int n) {
+    const KeyTable& table = segment_->tables[table_];
+    for (int i = 0; i < n; ++i) __builtin_prefetch(table.places + hits[i].row);
+    for (int i = 0; i < n; ++i)
+      take(table, hits[i].row, table.rows + static_cast<int64_t>(hits[i].row) * segment_->layout.n_bytes,
+           hits[i].distance);
+    return stats_.cost > budget_ ? 0 : metric_.below(collector_.limit());
   }
 
   void compare_blocks(const KeyTable& table, const BlockRun& run) {
@@ -308,7 +339,10 @@ class LookupQuery {
   void take_block(const uint64_t* hits, const uint64_t* counters) {
     const Layout& layout = segment_->layout;
     const KeyTable& table = segment_->tables[table_];
-    row_buffer_.resize(layout.n_bytes);
+    const int n_hits = std::popcount(hits[0]) + std::popcount(hits[1]) + std::popcount(hits[2]) + std::popcount(hits[3]);
+    const bool whole = n_hits > kFewHits;
+    block_copy_.resize(static_cast<size_t>(kBlock) * layout.n_bytes + kRowPadding);
+    if (whole) read_block(block_rows_, layout.n_bits, block_copy_.data(), kBlock);
     for (int w = 0; w < 4; ++w)
       for (uint64_t left = hits[w]; left; left &= left - 1) {
         const int bit = std::countr_zero(left);
@@ -316,34 +350,44 @@ class LookupQuery {
         for (int i = 0; i < counter_bits_; ++i) differing += static_cast<int>(counters[4 * i + w] >> bit & 1) << i;
         if (differing >= block_below_) continue;
         const int64_t at = 64 * w + bit;
-        read_slices(block_rows_, layout.n_bits, &at, row_buffer_.data(), 1);
-        block_below_ = take(table, block_ * kBlock + static_cast<uint32_t>(at), row_buffer_.data(), differing);
+        uint8_t* row = block_copy_.data() + (whole ? at * layout.n_bytes : 0);
+        if (!whole) read_slices(block_rows_, layout.n_bits, &at, row, 1);
+        const bool lost = take(table, block_ * kBlock + static_cast<uint32_t>(at), row, differing);
+        const Distance limit = collector_.limit();
+        // Behind a code that loses a tie all codes of its bucket do.
+        block_below_ = lost && Metric::kWhole && in_order_ ? static_cast<int>(limit) : std::min(block_below_, metric_.below(limit));
+        if (stats_.cost > budget_) block_below_ = 0;
       }
   }
 
-  // A candidate that may be among the results; returns the limit for the rest of its bucket.
-  int take(const KeyTable& table, uint32_t at, const uint8_t* row, int differing) {
+  // A candidate that may be among the results; true if it is not because of its id.
+  bool take(const KeyTable& table, uint32_t at, const uint8_t* row, int differing) {
     stats_.cost += LookupCosts::kHit;
-    if (stats_.cost > budget_) return below_ = 0;
+    if (differing >= metric_.below(collector_.limit())) return false;
     if (seen_before(row)) {
       ++stats_.duplicates;
-      return metric_.below(collector_.limit());
+      return false;
     }
+    if (table.places[at] >= segment_->size) return false;  // only in a damaged file that was opened unverified
     const int64_t position = segment_->start + table.places[at];
-    if (!alive(position)) return metric_.below(collector_.limit());
+    if (!alive(position)) return false;
     const Distance distance = metric_.distance(row, differing);
+    if (distance > collector_.limit()) return false;
     const int64_t id = view_.store.ids[position];
-    if (distance <= collector_.limit() && collector_.takes(distance, id)) collector_.push(distance, id);
-    else if (Metric::kWhole && in_order_) return static_cast<int>(collector_.limit());  // later ids lose the tie, too
-    return below_ = metric_.below(collector_.limit());
+    if (!collector_.takes(distance, id)) return true;
+    collector_.push(distance, id);
+    return false;
   }
 
   // Whether a table whose key is within the radius that was looked at has given the code already.
-  bool seen_before(const uint8_t* row) const {
-    for (int t = 0; t < static_cast<int>(counts_.size()); ++t)
-      if (t != table_ && counts_[t] &&
-          row_.distance_within(segment_->tables[t].span, row, counts_[t] - 1) < counts_[t])
-        return true;
+  bool seen_before(const uint8_t* row) {
+    row_.differing(row, differing_.data());
+    for (int t = 0; t < static_cast<int>(counts_.size()); ++t) {
+      if (t == table_ || !counts_[t]) continue;
+      int distance = 0;
+      for (int w = 0; w < row_.n_words(); ++w) distance += std::popcount(differing_[w] & span_bits_[t * row_.n_words() + w]);
+      if (distance < counts_[t]) return true;
+    }
     return false;
   }
 
@@ -362,7 +406,8 @@ class LookupQuery {
   const Segment* segment_ = nullptr;
   bool in_order_ = false;  // positions of the segment are in the order of their ids
   int table_ = 0;
-  int below_ = 0;
+  std::vector<uint64_t> span_bits_;  // per table: the bits of its key's symbols
+  std::vector<uint64_t> differing_;
   std::vector<Shells> shells_;
   std::vector<int> counts_;  // per table: radii that were looked at, 0 … counts - 1
   std::vector<double> next_cost_;
@@ -372,7 +417,7 @@ class LookupQuery {
   uint32_t block_ = 0;  // the sliced block that is being counted
   const uint8_t* block_rows_ = nullptr;
   int start_ = 0, counter_bits_ = 0, block_below_ = 0;
-  std::vector<uint8_t> row_buffer_;
+  std::vector<uint8_t> block_copy_;
 };
 
 }  // namespace rankhash

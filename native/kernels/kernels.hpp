@@ -43,6 +43,11 @@ constexpr int planes_per_digit(const Layout& layout) {
 }
 
 // ---- Rows: packed codes one after another, in runs that lie anywhere --------------------------------------------
+struct RowHit {
+  uint32_t row;
+  int distance;
+};
+constexpr int kRowHits = 64;
 struct RowTask {
   const uint8_t* rows;      // n_bytes each, readable for 8 bytes behind the last one
   const uint32_t* ranges;   // first and end of every run
@@ -51,9 +56,9 @@ struct RowTask {
   const uint64_t* query;    // its packed row in n_words words, padded with 0
   const uint64_t* firsts;   // the first bit of every symbol, in n_words words
   int n_words;
-  const int* below;         // read anew at every run: rows with a smaller distance are hits
+  int below;                // rows with a smaller distance are hits
   void* context;
-  int (*on_hit)(void* context, uint32_t row, int distance);  // returns the limit for the rest of the run
+  int (*on_hits)(void* context, const RowHit* hits, int n);  // up to kRowHits; returns the limit from now on
 };
 
 // ---- Look-up tables: bytes of lower bounds added up by shuffles ---------------------------------------------------

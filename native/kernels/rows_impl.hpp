@@ -20,16 +20,16 @@ RANKHASH_INLINE static inline uint64_t fold(uint64_t differs, uint64_t next) {
   return differs;
 }
 
-// Words = 0: as many as the task says.
+// Words = 0: n of them.
 template <int B, int Words>
-RANKHASH_INLINE static inline int row_distance(const RowTask& task, const uint8_t* row) {
-  const int n = Words ? Words : task.n_words;
+RANKHASH_INLINE static inline int row_distance(const uint8_t* row, const uint64_t* query, const uint64_t* firsts,
+                                               int n) {
   int distance = 0;
-  uint64_t differs = load_word(row) ^ task.query[0];
-  for (int w = 0; w < n; ++w) {
+  uint64_t differs = load_word(row) ^ query[0];
+  for (int w = 0; w < (Words ? Words : n); ++w) {
     uint64_t next = 0;
-    if (w + 1 < n) next = load_word(row + 8 * (w + 1)) ^ task.query[w + 1];
-    distance += __builtin_popcountll(fold<B>(differs, next) & task.firsts[w]);
+    if (w + 1 < (Words ? Words : n)) next = load_word(row + 8 * (w + 1)) ^ query[w + 1];
+    distance += __builtin_popcountll(fold<B>(differs, next) & firsts[w]);
     differs = next;
   }
   return distance;
@@ -38,14 +38,23 @@ RANKHASH_INLINE static inline int row_distance(const RowTask& task, const uint8_
 template <int B, int Words>
 static void compare_with(const RowTask& task) {
   const int64_t n_bytes = task.layout.n_bytes;
+  const int n_words = task.n_words;
+  const uint8_t* rows = task.rows;
+  uint64_t query[Words ? Words : 1], firsts[Words ? Words : 1];  // copies that stay in registers
+  for (int w = 0; w < Words; ++w) query[w] = task.query[w], firsts[w] = task.firsts[w];
+  RowHit hits[kRowHits];
+  int n_hits = 0, below = task.below;
   for (int r = 0; r < task.n_ranges; ++r) {
-    int below = *task.below;
     const uint32_t end = task.ranges[2 * r + 1];
     for (uint32_t i = task.ranges[2 * r]; i < end; ++i) {
-      const int distance = row_distance<B, Words>(task, task.rows + i * n_bytes);
-      if (distance < below) below = task.on_hit(task.context, i, distance);
+      const int distance = row_distance<B, Words>(rows + i * n_bytes, Words ? query : task.query,
+                                                  Words ? firsts : task.firsts, n_words);
+      if (distance >= below) continue;
+      hits[n_hits++] = {i, distance};
+      if (n_hits == kRowHits) below = task.on_hits(task.context, hits, n_hits), n_hits = 0;
     }
   }
+  if (n_hits) task.on_hits(task.context, hits, n_hits);
 }
 
 template <int B>

@@ -18,7 +18,7 @@ from .errors import (
     RankhashError,
 )
 from .hashers import ITQ, LSH, MLH, RSH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
-from .index import FlatIndex
+from .index import FlatIndex, Index, TableIndex, open_index
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
 from .vectors import as_vectors
@@ -38,6 +38,7 @@ __all__ = [
     "FlatIndex",
     "Hasher",
     "IdError",
+    "Index",
     "InvalidInputError",
     "InvalidTypeError",
     "LayoutMismatchError",
@@ -45,9 +46,11 @@ __all__ = [
     "RadiusNeighbors",
     "RankhashError",
     "SpectralHashing",
+    "TableIndex",
     "Tuning",
     "as_vectors",
     "cpu_info",
     "load_hasher",
+    "open_index",
     "tune",
 ]

@@ -149,14 +149,18 @@ def first_invalid_code(codes: U8, n_symbols: int, arity: int) -> int:
     return _native.first_invalid_code(codes, n_symbols, arity)
 
 
-def allocate_blocks(n_codes: int, n_bits: int) -> U8:
-    """Zeroed, cache-aligned room ``(n_blocks, n_bits, SLICE)`` for the bit slices of ``n_codes`` codes."""
+def allocate_blocks(n_codes: int, n_bits: int, start: U8 | None = None) -> U8:
+    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices: a copy of ``start``, then zeros."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
     raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
-    raw.fill(0)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + n_bytes].reshape(shape)
+    first = -raw.ctypes.data % 64
+    blocks = raw[first : first + n_bytes].reshape(shape)
+    n_copied = 0 if start is None else len(start)
+    if start is not None:
+        blocks[:n_copied] = start
+    blocks[n_copied:] = 0
+    return blocks
 
 
 def write_slices(blocks: U8, start: int, codes: U8) -> None:
@@ -303,10 +307,18 @@ def lookup(
     """
     ids, distances = _empty_results(len(codes), k)
     if weights is None:
-        view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats)
+        view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats, True)
     else:
         view.run(_native.lookup_weighted, codes, *weights, k, budget, n_threads, ids, distances, stats)
     return ids, distances
+
+
+def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: int) -> F64:
+    """Estimated nanoseconds that :func:`lookup` takes for each query, infinite if more than ``budget``."""
+    stats = np.zeros((len(codes), len(LOOKUP_STATS)))
+    ids, distances = _empty_results(len(codes), k)
+    view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats, False)
+    return np.where(stats[:, LOOKUP_STATS.index("scanned")] > 0, np.inf, stats[:, LOOKUP_STATS.index("cost")])
 
 
 def lookup_radius(

@@ -30,11 +30,12 @@ class Index(ABC):
     """Codes with ids: what all kinds of index share."""
 
     kind: ClassVar[str]
+    _store_class: ClassVar[type[CodeStore]] = CodeStore
 
     def __init__(self, layout: CodeLayout) -> None:
         if not isinstance(layout, CodeLayout):
             raise InvalidInputError(f"layout must be a CodeLayout (a hasher's layout_), got {layout!r}")
-        self._store = CodeStore(layout)
+        self._store = self._store_class(layout)
 
     def __len__(self) -> int:
         """How many codes can be found."""
@@ -143,7 +144,7 @@ class Index(ABC):
         if header.pop("index", None) != cls.kind:
             raise FileFormatError(f"{path} does not hold a {cls.__name__}")
         index = cls.__new__(cls)
-        index._store = CodeStore.restore(header, arrays)
+        index._store = cls._store_class.restore(header, arrays)
         return index
 
     # -- checks at the door ----------------------------------------------------------------------------------------
