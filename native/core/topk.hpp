@@ -108,6 +108,7 @@ class HeapTopK {
   Distance limit() const { return full() ? hits_.front().distance : farthest_; }
   int below(bool ordered) const { return static_cast<int>(limit()) + !(ordered && full()); }
   static constexpr bool kLateTiesLose = true;
+  static constexpr bool kFixed = false;
   bool takes(Distance distance, int64_t id) const { return !full() || Hit<Distance>{distance, id} < hits_.front(); }
 
   void push(Distance distance, int64_t id) {
@@ -141,6 +142,7 @@ class Within {
   int below(bool) const { return static_cast<int>(radius_) + 1; }
   Distance limit() const { return radius_; }
   static constexpr bool kLateTiesLose = false;
+  static constexpr bool kFixed = true;  // the limit does not change
   bool takes(Distance, int64_t) const { return true; }
 
   void push(Distance distance, int64_t id) { hits_.push_back({distance, id}); }

@@ -20,6 +20,7 @@ from .errors import (
 from .hashers import ITQ, LSH, MLH, RSH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex, Index, TableIndex, open_index
 from .neighbors import Neighbors, RadiusNeighbors
+from .rank_neighbors import RankNeighbors, RankNeighborsTransformer
 from .tuning import Tuning, tune
 from .vectors import as_vectors
 
@@ -44,6 +45,8 @@ __all__ = [
     "LayoutMismatchError",
     "Neighbors",
     "RadiusNeighbors",
+    "RankNeighbors",
+    "RankNeighborsTransformer",
     "RankhashError",
     "SpectralHashing",
     "TableIndex",

@@ -8,6 +8,7 @@ from pathlib import Path
 from .. import _files
 from ..errors import FileFormatError
 from ._base import Index
+from ._occupancy import Occupancy
 from .flat import FlatIndex
 from .tables import Explanation, LookupStatistics, TableIndex
 
@@ -23,4 +24,4 @@ def open_index(path: str | PathLike[str], *, mmap: bool = False, verify: bool = 
     return INDEXES[kind].load(Path(path), mmap=mmap, verify=verify)
 
 
-__all__ = ["Explanation", "FlatIndex", "Index", "LookupStatistics", "TableIndex", "open_index"]
+__all__ = ["Explanation", "FlatIndex", "Index", "LookupStatistics", "Occupancy", "TableIndex", "open_index"]

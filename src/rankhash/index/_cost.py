@@ -1,8 +1,8 @@
 """When look-up is worth its cost: estimates in nanoseconds, and how long a query may try before it is scanned.
 
-A query that tries the tables for a time t and is then scanned has lost t. How long to try follows from how long others
-like it took: some of the stored codes are looked up as if they were queries, and the time is chosen that makes their mean
-cost, scans included, smallest. If that is not clearly below the scan's, queries do not try at all.
+A query that tries the tables for a time t and is then scanned has lost t. How long to try follows from how long
+others like it took: some of the stored codes are looked up as if they were queries, and the time is chosen that makes
+their mean cost, scans included, smallest. If that is not clearly below the scan's, queries do not try at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..codes import CodeLayout
 F64 = NDArray[np.float64]
 U8 = NDArray[np.uint8]
 
-SCAN_ONE = 0.3
+SCAN_ONE = 0.4
 """Nanoseconds a code of 64 bits in the scan of a few queries."""
 SCAN_MANY = 0.12
 """The same among many queries, which share the reading."""

@@ -13,6 +13,7 @@ it that are not much larger. Tables are made in calls that change the index, nev
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,19 +39,19 @@ MOST_TABLES = 16
 def key_spans(layout: CodeLayout, n: int, n_tables: int | str) -> list[Span]:
     """Disjoint runs of symbols (first, count) whose values are the keys of ``n`` codes' tables.
 
-    There are so many keys that all of it takes (1 + n_tables) · (bits / 8 + 4) bytes a code: 4 bytes for the keys of all
-    tables, less what packed rows lose to whole bytes. With ``"auto"`` there are as many tables as runs of log(n) /
+    There are so many keys that all of it takes (1 + n_tables) · (bits / 8 + 4) bytes a code: 4 bytes for the keys of
+    all tables, less what packed rows lose to whole bytes. With ``"auto"`` there are as many tables as runs of log(n) /
     log(arity) symbols fit into a code, 16 at most.
     """
     symbols_of_n = max(1.0, math.log(max(n, 2)) / math.log(layout.arity))
     if n_tables == "auto":
-        n_tables = min(MOST_TABLES, math.ceil(layout.n_symbols / symbols_of_n - 0.25))
+        n_tables = min(MOST_TABLES, math.ceil(layout.n_symbols / symbols_of_n))
     n_tables = max(1, min(int(n_tables), layout.n_symbols))
     bytes_for_keys = max(1.0, 4 - n_tables * (layout.n_bytes - layout.bits / 8))
     most_keys = min(_MOST_KEYS, bytes_for_keys / _KEY_BYTES * n / n_tables)
     longest = max(1, math.floor(math.log(max(most_keys, layout.arity)) / math.log(layout.arity) + 1e-9))
     cuts = [layout.n_symbols * t // n_tables for t in range(n_tables + 1)]
-    return [(first, min(stop - first, longest)) for first, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(first, min(stop - first, longest)) for first, stop in pairwise(cuts)]
 
 
 class TableStore(CodeStore):
@@ -183,8 +184,8 @@ class TableStore(CodeStore):
             store.cost_model = CostModel.restore(header["costs"])
             changed = arrays["changed"]
             _expect(changed.dtype == np.int64 and changed.ndim == 1, "changed positions are no list")
-            in_order = len(changed) == 0 or (changed[0] >= 0 and changed[-1] < store.n_sealed)
-            _expect(in_order and (changed[1:] > changed[:-1]).all(), "changed positions are out of order")
+            inside = len(changed) == 0 or (changed[0] >= 0 and changed[-1] < store.n_sealed)
+            _expect(bool(inside and (changed[1:] > changed[:-1]).all()), "changed positions are out of order")
             store._set_changed(np.array(changed))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"this index file contradicts itself: {error}") from error
@@ -207,10 +208,14 @@ class TableStore(CodeStore):
         n_keys = self.layout.arity**count
         table = _kernels.KeyArrays(*(arrays[f"{name}.{field}"] for field in _kernels.KeyArrays._fields))
         n_bytes = size * self.layout.n_bytes + _kernels.ROW_PADDING
-        for array, dtype, length in zip(
-            table, (np.uint32, np.uint32, np.uint8), (n_keys + 1, size, n_bytes), strict=True
-        ):
-            _expect(array.dtype == dtype and array.shape == (length,), f"{name} has another size")
+        lengths: dict[str, tuple[Any, int]] = {
+            "offsets": (np.uint32, n_keys + 1),
+            "places": (np.uint32, size),
+            "rows": (np.uint8, n_bytes),
+        }
+        for field, (dtype, length) in lengths.items():
+            array = arrays[f"{name}.{field}"]
+            _expect(array.dtype == dtype and array.shape == (length,), f"{name}.{field} has another size")
         rising = table.offsets[0] == 0 and table.offsets[-1] == size and (table.offsets[1:] >= table.offsets[:-1]).all()
         _expect(bool(rising), f"{name} points outside of itself")
         return table

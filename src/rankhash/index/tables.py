@@ -182,8 +182,9 @@ class TableIndex(Index):
             )
         else:
             reason = (
-                f"{found.probes[0]} keys in {self.n_tables} tables gave {found.candidates[0]} codes to compare, all within "
-                f"{found.radius[0]} symbols seen: {cost / 1e3:.1f} µs, where a scan takes {scan / 1e3:.1f} µs"
+                f"{found.probes[0]} keys in {self.n_tables} tables gave {found.candidates[0]} codes to compare; every "
+                f"code within {found.radius[0]} symbols is among them. That takes {cost / 1e3:.1f} µs, a scan "
+                f"{scan / 1e3:.1f} µs"
             )
         return Explanation("scan" if scanned else "lookup", reason, found, cost, scan, allowed)
 
@@ -289,5 +290,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=
 
 
 def _statistics(numbers: F64) -> LookupStatistics:
-    *counts, scanned = numbers[:, : len(LookupStatistics._fields)].T.astype(np.int64)
-    return LookupStatistics(*counts, scanned.astype(bool))
+    columns = dict(zip(_kernels.LOOKUP_STATS, numbers.T.astype(np.int64), strict=True))
+    scanned = columns.pop("scanned").astype(bool)
+    del columns["cost"]
+    return LookupStatistics(**columns, scanned=scanned)
