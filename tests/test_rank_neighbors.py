@@ -127,7 +127,7 @@ def test_dbscan_finds_clusters_on_the_graph():
 def test_tsne_embeds_the_graph(digits):
     X = digits[0][:250]
     pipeline = make_pipeline(
-        RankNeighborsTransformer(ITQ(64, random_state=0), n_neighbors=45, rerank=3),
+        RankNeighborsTransformer(ITQ(64, random_state=0), n_neighbors=50, rerank=3),
         TSNE(metric="precomputed", init="random", perplexity=15, max_iter=250, random_state=0),
     )
     with threadpool_limits(1):

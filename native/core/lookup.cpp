@@ -100,7 +100,7 @@ void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k
                       },
                       [&](int64_t q, const auto& hits) { write_row(hits, k, ids + q * k, distances + q * k); }),
                   k, options.stats);
-  if (!options.scan) return;
+  if (!options.scan || scanned.queries().empty()) return;
   const auto rows = gather(queries, layout.n_bytes, scanned.queries());
   search_hamming(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
                  scanned.distances());
@@ -120,6 +120,7 @@ RadiusHits lookup_radius(const TablesView& view, const uint8_t* queries, int64_t
         use(Query(view, queries + q * layout.n_bytes, metric, empty, options.budget));
       },
       [&](int64_t q, auto hits) { lists[q] = std::move(hits); });
+  if (left.empty()) return join_rows(lists);
   const auto rows = gather(queries, layout.n_bytes, left);
   return join(lists, search_hamming_radius(view.store, rows.data(), left.size(), radius, options.n_threads), left,
               options.stats);
@@ -140,6 +141,7 @@ void lookup_weighted(const TablesView& view, const uint8_t* queries, const float
                       },
                       [&](int64_t q, const auto& hits) { write_row(hits, k, ids + q * k, distances + q * k); }),
                   k, options.stats);
+  if (scanned.queries().empty()) return;
   const auto rows = gather(tables, table_size, scanned.queries());
   search_tables(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
                 scanned.distances());
@@ -160,6 +162,7 @@ RadiusHits lookup_weighted_radius(const TablesView& view, const uint8_t* queries
         use(Query(view, queries + q * layout.n_bytes, metric, Within<float>(radius), options.budget));
       },
       [&](int64_t q, auto hits) { lists[q] = std::move(hits); });
+  if (left.empty()) return join_rows(lists);
   const auto rows = gather(tables, table_size, left);
   return join(lists, search_tables_radius(view.store, rows.data(), left.size(), radius, options.n_threads), left,
               options.stats);

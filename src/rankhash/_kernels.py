@@ -6,9 +6,8 @@ Python allocates, the core computes. Nothing else in the package imports ``_nati
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,25 +276,20 @@ def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int,
     return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
 
 
-@dataclass(frozen=True)
 class TablesView:
     """What look-up reads: the codes, hash tables over the first ``n_sealed`` of them, and what has changed since.
 
     ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
-    those positions.
+    those positions. ``native`` is the core's form of it; valid as long as this object lives.
     """
 
-    store: CodesView
-    segments: list[Segment]
-    n_sealed: int
-    stale: U8 | None
-    changed: CodesView
-
-    def run(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """``call`` with the core's form of this view and the arguments."""
-        store, changed = self.store.native(), self.changed.native()
-        segments = [segment.native for segment in self.segments]
-        return call(_native.TablesView(store, segments, self.n_sealed, self.stale, changed), *arguments)
+    def __init__(
+        self, store: CodesView, segments: list[Segment], n_sealed: int, stale: U8 | None, changed: CodesView
+    ) -> None:
+        self.n_sealed = n_sealed
+        self._parts = store, segments, stale, changed
+        tables = [segment.native for segment in segments]
+        self.native = _native.TablesView(store.native(), tables, n_sealed, stale, changed.native())
 
 
 def lookup(
@@ -307,9 +301,9 @@ def lookup(
     """
     ids, distances = _empty_results(len(codes), k)
     if weights is None:
-        view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats, True)
+        _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, True)
     else:
-        view.run(_native.lookup_weighted, codes, *weights, k, budget, n_threads, ids, distances, stats)
+        _native.lookup_weighted(view.native, codes, *weights, k, budget, n_threads, ids, distances, stats)
     return ids, distances
 
 
@@ -317,7 +311,7 @@ def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: 
     """Estimated nanoseconds that :func:`lookup` takes for each query, infinite if more than ``budget``."""
     stats = np.zeros((len(codes), len(LOOKUP_STATS)))
     ids, distances = _empty_results(len(codes), k)
-    view.run(_native.lookup, codes, k, budget, n_threads, ids, distances, stats, False)
+    _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, False)
     return np.where(stats[:, LOOKUP_STATS.index("scanned")] > 0, np.inf, stats[:, LOOKUP_STATS.index("cost")])
 
 
@@ -332,11 +326,8 @@ def lookup_radius(
 ) -> tuple[I64, I64, F32]:
     """As :func:`search_radius`, through hash tables; the other arguments are those of :func:`lookup`."""
     if weights is None:
-        found = view.run(_native.lookup_radius, codes, int(radius), budget, n_threads, stats)
-    else:
-        found = view.run(_native.lookup_weighted_radius, codes, *weights, radius, budget, n_threads, stats)
-    offsets, ids, distances = found
-    return offsets, ids, distances
+        return _native.lookup_radius(view.native, codes, int(radius), budget, n_threads, stats)
+    return _native.lookup_weighted_radius(view.native, codes, *weights, radius, budget, n_threads, stats)
 
 
 def _empty_results(n_queries: int, k: int) -> tuple[I64, F32]:

@@ -62,6 +62,7 @@ class TableStore(CodeStore):
     def __init__(self, layout: CodeLayout, n_tables: int | str = "auto") -> None:
         super().__init__(layout)
         self.n_tables = n_tables
+        self._last_view: tuple[tuple[Any, ...], _kernels.TablesView | None] = ((), None)
         self.segments: list[_kernels.Segment] = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -78,8 +79,15 @@ class TableStore(CodeStore):
         return super().nbytes + stale + self.changed.nbytes + sum(segment.nbytes for segment in self.segments)
 
     def tables_view(self, live: U8 | None) -> _kernels.TablesView:
-        """What look-up reads, with ``live`` in place of the store's own."""
-        return _kernels.TablesView(self.view(live), self.segments, self.n_sealed, self.stale, self._changed_view(live))
+        """What look-up reads, with ``live`` in place of the store's own; kept while nothing changes."""
+        parts = (self.blocks, self.ids, live, self.segments, self.size, self.n_ordered)
+        known, view = self._last_view
+        if view is not None and all(a is b or (type(a) is int and a == b) for a, b in zip(parts, known, strict=True)):
+            return view
+        view = _kernels.TablesView(self.view(live), self.segments, self.n_sealed, self.stale, self._changed_view(live))
+        if live is self.live and len(self.changed) == 0:
+            self._last_view = parts, view
+        return view
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -136,6 +144,7 @@ class TableStore(CodeStore):
 
     def _set_changed(self, positions: I64) -> None:
         self.changed = positions
+        self._last_view = ((), None)
         self._changed_blocks: U8 | None = None
         self.stale: U8 | None = None
         if len(positions):
