@@ -95,7 +95,7 @@ def _within(case: Case) -> Outcome:
     params = case.params
     p = lookup_problem(LookupSpec.of(params), DATA)
     radius, step = params["radius"], params["batch"] if params["together"] else 1
-    n = params["batch"] * params["repeats"]
+    n = step * params["repeats"]
     peer = faiss.IndexBinaryMultiHash(8 * p.layout.n_bytes, params["n_hashes"], params["hash_bits"])
     for start in range(0, len(p.codes), 250_000):
         peer.add(p.codes[start : start + 250_000])
