@@ -86,7 +86,7 @@ class Counted {
     double* to = out_ ? out_->data() : nullptr;
     for (const LookupStats& s : stats_)
       for (const double value : {double(s.probes), double(s.buckets), double(s.candidates), double(s.duplicates),
-                                 double(s.hits), double(s.radius), double(s.scanned), s.cost})
+                                 double(s.hits), double(s.radius), double(s.scanned), s.cost, s.nanoseconds})
         *to++ = value;
   }
   LookupStats* data() { return out_ ? stats_.data() : nullptr; }

@@ -1,5 +1,7 @@
 #include "core/lookup.hpp"
 
+#include <chrono>
+
 #include "core/hamming.hpp"
 #include "core/lookup_query.hpp"
 #include "core/tables.hpp"
@@ -17,6 +19,7 @@ std::vector<int64_t> look_up(int64_t n, const LookupOptions& options, const Make
   parallel_for((n + kTaskQueries - 1) / kTaskQueries, options.n_threads, [&](int64_t task) {
     for (int64_t q = task * kTaskQueries; q < std::min(n, (task + 1) * kTaskQueries); ++q) {
       LookupStats stats;
+      const auto begin = std::chrono::steady_clock::now();
       if (options.budget > 0) make(q, [&](auto&& query) {
         given_up[q] = !query.run();
         stats = query.stats();
@@ -27,7 +30,9 @@ std::vector<int64_t> look_up(int64_t n, const LookupOptions& options, const Make
       });
       else given_up[q] = true;
       stats.scanned = given_up[q];
-      if (options.stats) options.stats[q] = stats;
+      if (!options.stats) continue;
+      stats.nanoseconds = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+      options.stats[q] = stats;
     }
   });
   std::vector<int64_t> left;

@@ -26,6 +26,7 @@ struct LookupStats {
   int64_t radius = -1;     // everything within it has been seen; of the largest segment
   int64_t scanned = 0;     // 1: look-up was given up
   double cost = 0;         // estimated nanoseconds
+  double nanoseconds = 0;  // measured ones, without a scan
 };
 
 struct LookupOptions {

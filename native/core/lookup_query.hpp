@@ -15,8 +15,8 @@ namespace rankhash {
 struct LookupCosts {
   static constexpr double kProbe = 1.2;    // a key: a bit of `occupied`
   static constexpr double kBucket = 40;    // its bucket: offsets and the first rows, from memory
-  static constexpr double kRowWord = 0.9;  // 8 bytes of a row
-  static constexpr double kSlicedWord = 0.2;
+  static constexpr double kRowWord = 1.3;  // 8 bytes of a row
+  static constexpr double kSlicedWord = 0.3;
   static constexpr double kHit = 15;
 };
 

@@ -31,7 +31,7 @@ SLICE = BLOCK // 8
 ROW_PADDING = 8
 """Bytes behind the last row of a hash table."""
 
-LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost")
+LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost", "nanoseconds")
 """What look-up counts of each query."""
 
 

@@ -31,6 +31,7 @@ Span = tuple[int, int]
 
 TAIL = 1 << 14
 _GROWTH = 4  # a new segment takes in the one before it if that is at most so many times larger
+_MEAN_BUCKET = 8
 _KEY_BYTES = 4.125  # its offset and its bit
 _MOST_KEYS = 1 << 31
 MOST_TABLES = 16
@@ -40,12 +41,12 @@ def key_spans(layout: CodeLayout, n: int, n_tables: int | str) -> list[Span]:
     """Disjoint runs of symbols (first, count) whose values are the keys of ``n`` codes' tables.
 
     There are so many keys that all of it takes (1 + n_tables) · (bits / 8 + 4) bytes a code: 4 bytes for the keys of
-    all tables, less what packed rows lose to whole bytes. With ``"auto"`` there are as many tables as runs of log(n) /
-    log(arity) symbols fit into a code, 16 at most.
+    all tables, less what packed rows lose to whole bytes. With ``"auto"`` there are as many tables as runs of symbols
+    with n / 8 values fit into a code, 16 at most: 8 codes of 64 bits fill a line of the cache.
     """
-    symbols_of_n = max(1.0, math.log(max(n, 2)) / math.log(layout.arity))
     if n_tables == "auto":
-        n_tables = min(MOST_TABLES, math.ceil(layout.n_symbols / symbols_of_n))
+        run = max(1.0, math.log(max(n / _MEAN_BUCKET, 2)) / math.log(layout.arity))
+        n_tables = min(MOST_TABLES, math.ceil(layout.n_symbols / run))
     n_tables = max(1, min(int(n_tables), layout.n_symbols))
     bytes_for_keys = max(1.0, 4 - n_tables * (layout.n_bytes - layout.bits / 8))
     most_keys = min(_MOST_KEYS, bytes_for_keys / _KEY_BYTES * n / n_tables)

@@ -42,6 +42,8 @@ class LookupStatistics(NamedTuple):
     """Every code that differs in at most so many symbols has been seen."""
     scanned: NDArray[np.bool_]
     """Whether look-up was given up and all codes were scanned."""
+    nanoseconds: I64
+    """How long look-up took, without a scan that followed."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ class TableIndex(Index):
         scan = _cost.scan_cost(self.layout, store.size, 1)
         allowed = self._budget(k, 1, None)
         found = _statistics(numbers)
-        cost, scanned = float(numbers[0, -1]), bool(found.scanned[0])
+        cost, scanned = float(numbers[0, _COST]), bool(found.scanned[0])
         if not store.segments:
             reason = f"the index has no tables yet; it makes them from {store.tail} codes on"
         elif allowed == 0:
@@ -285,6 +287,7 @@ class TableIndex(Index):
         return _cost.RADIUS_SHARE * _cost.scan_cost(self.layout, self._store.size, n_queries)
 
 
+_COST = _kernels.LOOKUP_STATS.index("cost")
 _SCANNED = np.array([{"radius": -1.0, "scanned": 1.0}.get(name, 0.0) for name in _kernels.LOOKUP_STATS])
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int64)
 
