@@ -15,6 +15,7 @@ from data import CHUNK, Codes, draw_codes
 from rankhash import ITQ, RSH, CodeLayout, FlatIndex, TableIndex
 
 SEED = 20261
+QUERY_STREAM = 2  # the constants of look-up were chosen with queries of stream 1
 N_FIT = 20_000
 NOISE = 0.5  # standard deviation, in mean distances to the nearest neighbour per square root of the dimensions
 
@@ -60,7 +61,7 @@ def lookup_problem(spec: LookupSpec, folder: Path) -> LookupProblem:
         codes, queries = learned_codes(spec, folder)
     else:
         codes = draw_codes(layout, spec.n, kind=spec.kind, stream=0)
-        queries = draw_codes(layout, spec.n_queries, kind=spec.kind, stream=1)
+        queries = draw_codes(layout, spec.n_queries, kind=spec.kind, stream=QUERY_STREAM)
     flat, tables = FlatIndex(layout), TableIndex(layout)
     flat.add(codes)
     tables.add(codes)
