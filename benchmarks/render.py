@@ -23,7 +23,7 @@ FILES = [HERE.parent / "README.md", DOCS / "benchmarks.md", DOCS / "guide" / "me
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
-GROUPS = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
+GROUPS = ["scan", "single", "lookup", "tables", "filter", "encode", "threads", "memory"]
 
 
 def main() -> int:

@@ -22,7 +22,7 @@ from summary import Row, rows
 
 FORMAT = 1
 RESULTS = Path(__file__).parent / "results"
-NEED_FAISS = {"scan", "single", "tables"}
+NEED_FAISS = {"scan", "single", "lookup", "tables"}
 
 
 def main() -> int:

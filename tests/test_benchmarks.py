@@ -161,6 +161,8 @@ def test_case_names_of_a_group_differ(group: str) -> None:
     [
         ("scan", "64 bits, K=4, k=10,", "faiss"),
         ("single", "64 bits, K=2", "read"),
+        ("lookup", "K=4, clustered", "scan"),
+        ("lookup", "within 3, 1M", "faiss"),
         ("tables", "32 bits", "pq"),
     ],
 )

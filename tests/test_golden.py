@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankhash import CodeLayout, FlatIndex, load_hasher
+from rankhash import CodeLayout, FlatIndex, TableIndex, load_hasher, open_index
 
 GOLDEN = Path(__file__).parent / "golden"
 VECTORS = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
@@ -29,6 +29,25 @@ def test_index_of_version_1_holds_its_codes():
         assert index.ids.tolist() == sorted(expected)
         codes = index.layout.unpack(index.get(index.ids))
         assert codes.tolist() == [expected[i] for i in sorted(expected)]
+
+
+def test_tables_of_version_1_hold_their_codes_and_find_them():
+    rng = np.random.default_rng(0)
+    symbols = rng.integers(0, 3, (4, 6))[rng.integers(0, 4, 700)]
+    symbols[::5, 2] = 1
+    symbols[7] = 2
+    for mmap in (False, True):
+        index = open_index(GOLDEN / "tables-1.rankhash", mmap=mmap)
+        assert isinstance(index, TableIndex)
+        assert index.layout == CodeLayout(6, 3, "golden")
+        assert index.n_tables == 2
+        assert index._store.changed.tolist() == [7]
+        assert index.ids.tolist() == [i for i in range(700) if i != 9]
+        assert index.layout.unpack(index.get(index.ids)).tolist() == symbols[index.ids].tolist()
+        index._radius_budget = lambda _: 1e15  # through the tables, however few codes there are
+        near = index.search_radius(index.get([8]), 0)
+        equal = np.flatnonzero((symbols == symbols[8]).all(axis=1))
+        assert near.ids.tolist() == [i for i in equal if i != 9]
 
 
 @pytest.mark.parametrize(

@@ -99,4 +99,18 @@ void read_slices(const uint8_t* blocks, int n_bits, const int64_t* positions, ui
   }
 }
 
+void read_block(const uint8_t* block, int n_bits, uint8_t* rows, int64_t n) {
+  const int n_bytes = bytes_of(n_bits);
+  for (int64_t first = 0; first < n; first += 8)
+    for (int byte = 0; byte < n_bytes; ++byte) {
+      const uint8_t* in = block + 8 * byte * kSlice + first / 8;
+      const int count = n_bits - 8 * byte < 8 ? n_bits - 8 * byte : 8;
+      uint64_t square = 0;
+      for (int i = 0; i < count; ++i) square |= static_cast<uint64_t>(in[i * kSlice]) << (8 * i);
+      square = transpose8(square);
+      for (int64_t i = first; i < n && i < first + 8; ++i, square >>= 8)
+        rows[i * n_bytes + byte] = static_cast<uint8_t>(square);
+    }
+}
+
 }  // namespace rankhash

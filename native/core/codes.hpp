@@ -15,6 +15,9 @@ void write_slices(uint8_t* blocks, int n_bits, int64_t first, const uint8_t* row
 void write_slices_at(uint8_t* blocks, int n_bits, const int64_t* positions, const uint8_t* rows, int64_t n);
 void read_slices(const uint8_t* blocks, int n_bits, const int64_t* positions, uint8_t* rows, int64_t n);
 
+// The first n rows of one block.
+void read_block(const uint8_t* block, int n_bits, uint8_t* rows, int64_t n);
+
 // Bits first … first + count - 1 of a row, count <= 8; the row has n_bytes bytes.
 inline unsigned row_bits(const uint8_t* row, int n_bytes, int first, int count) {
   const int byte = first >> 3;

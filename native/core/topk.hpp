@@ -97,6 +97,43 @@ class FloatTopK {
   std::vector<FloatHit> hits_;
 };
 
+// The k nearest in any order of arrival; exact at every moment.
+template <class Distance>
+class HeapTopK {
+ public:
+  // No distance exceeds `farthest`.
+  HeapTopK(int64_t k, Distance farthest) : k_(k), farthest_(farthest) {}
+
+  // Candidates can win with a distance of at most this.
+  Distance limit() const { return full() ? hits_.front().distance : farthest_; }
+  int below(bool ordered) const { return static_cast<int>(limit()) + !(ordered && full()); }
+  static constexpr bool kLateTiesLose = true;
+  static constexpr bool kFixed = false;
+  bool takes(Distance distance, int64_t id) const { return !full() || Hit<Distance>{distance, id} < hits_.front(); }
+
+  void push(Distance distance, int64_t id) {
+    if (full()) {
+      if (!takes(distance, id)) return;
+      std::pop_heap(hits_.begin(), hits_.end());
+      hits_.pop_back();
+    }
+    hits_.push_back({distance, id});
+    std::push_heap(hits_.begin(), hits_.end());
+  }
+
+  std::vector<Hit<Distance>> finish() {
+    std::sort_heap(hits_.begin(), hits_.end());
+    return std::move(hits_);
+  }
+
+ private:
+  bool full() const { return static_cast<int64_t>(hits_.size()) == k_; }
+
+  int64_t k_;
+  Distance farthest_;
+  std::vector<Hit<Distance>> hits_;  // the farthest in front
+};
+
 // Every candidate within a fixed radius.
 template <class Distance>
 class Within {
@@ -105,6 +142,8 @@ class Within {
   int below(bool) const { return static_cast<int>(radius_) + 1; }
   Distance limit() const { return radius_; }
   static constexpr bool kLateTiesLose = false;
+  static constexpr bool kFixed = true;  // the limit does not change
+  bool takes(Distance, int64_t) const { return true; }
 
   void push(Distance distance, int64_t id) { hits_.push_back({distance, id}); }
 

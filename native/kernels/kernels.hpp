@@ -42,6 +42,25 @@ constexpr int planes_per_digit(const Layout& layout) {
   return layout.arity == 2 ? 2 << kBinaryGroup : layout.arity;
 }
 
+// ---- Rows: packed codes one after another, in runs that lie anywhere --------------------------------------------
+struct RowHit {
+  uint32_t row;
+  int distance;
+};
+constexpr int kRowHits = 64;
+struct RowTask {
+  const uint8_t* rows;      // n_bytes each, readable for 8 bytes behind the last one
+  const uint32_t* ranges;   // first and end of every run
+  int n_ranges;
+  Layout layout;
+  const uint64_t* query;    // its packed row in n_words words, padded with 0
+  const uint64_t* firsts;   // the first bit of every symbol, in n_words words
+  int n_words;
+  int below;                // rows with a smaller distance are hits
+  void* context;
+  int (*on_hits)(void* context, const RowHit* hits, int n);  // up to kRowHits; returns the limit from now on
+};
+
 // ---- Look-up tables: bytes of lower bounds added up by shuffles ---------------------------------------------------
 //
 // A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
@@ -90,6 +109,8 @@ struct Kernels {
   void (*expand)(const uint8_t* block, const Layout& layout, uint8_t* planes);
   void (*count_expanded)(const HammingTile& tile);
   void (*count_direct)(const HammingTile& tile);
+
+  void (*compare_rows)(const RowTask& task);
 
   // slices: for every column four slice numbers, -1 for none.
   void (*make_columns)(const uint8_t* block, const int16_t* slices, int n_columns, uint8_t* columns);

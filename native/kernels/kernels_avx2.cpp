@@ -6,6 +6,7 @@
 #include "kernels/hamming_impl.hpp"
 #include "kernels/lut_impl.hpp"
 #include "kernels/project_impl.hpp"
+#include "kernels/rows_impl.hpp"
 #include "kernels/train_impl.hpp"
 
 namespace rankhash {
@@ -14,6 +15,7 @@ extern const Kernels kernels_avx2 = {
     avx2::expand,
     avx2::count_expanded,
     avx2::count_direct,
+    avx2::compare_rows,
     avx2::make_columns,
     avx2::sum_tables,
     avx2::sum_tables_double,

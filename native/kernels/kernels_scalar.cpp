@@ -6,6 +6,7 @@
 #include "kernels/hamming_impl.hpp"
 #include "kernels/lut_impl.hpp"
 #include "kernels/project_impl.hpp"
+#include "kernels/rows_impl.hpp"
 #include "kernels/train_impl.hpp"
 
 namespace rankhash {
@@ -14,6 +15,7 @@ extern const Kernels kernels_scalar = {
     scalar::expand,
     scalar::count_expanded,
     scalar::count_direct,
+    scalar::compare_rows,
     scalar::make_columns,
     scalar::sum_tables,
     scalar::sum_tables_double,

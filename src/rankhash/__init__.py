@@ -37,8 +37,9 @@ from .hashers import (
     SpectralHashing,
     load_hasher,
 )
-from .index import FlatIndex
+from .index import FlatIndex, Index, TableIndex, open_index
 from .neighbors import Neighbors, RadiusNeighbors
+from .rank_neighbors import RankNeighbors, RankNeighborsTransformer
 from .tuning import Tuning, tune
 from .vectors import as_vectors
 
@@ -65,17 +66,22 @@ __all__ = [
     "FlatIndex",
     "Hasher",
     "IdError",
+    "Index",
     "InvalidInputError",
     "InvalidTypeError",
     "LayoutMismatchError",
     "MinHash",
     "Neighbors",
     "RadiusNeighbors",
+    "RankNeighbors",
+    "RankNeighborsTransformer",
     "RankhashError",
     "SpectralHashing",
+    "TableIndex",
     "Tuning",
     "as_vectors",
     "cpu_info",
     "load_hasher",
+    "open_index",
     "tune",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,28 @@ from .errors import InvalidInputError
 U8 = NDArray[np.uint8]
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
+U32 = NDArray[np.uint32]
 F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 
 BLOCK = 256
 """Codes in one block of bit slices."""
 
 SLICE = BLOCK // 8
 """Bytes of one bit slice of a block."""
+
+ROW_PADDING = 8
+"""Bytes behind the last row of a hash table."""
+
+LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost", "nanoseconds")
+"""What look-up counts of each query."""
+
+
+class Weights(NamedTuple):
+    """What differing symbols cost, (n_symbols,), and the same as tables (n_queries, n_symbols, arity)."""
+
+    values: F32
+    tables: F32
 
 
 @dataclass(frozen=True)
@@ -139,14 +155,18 @@ def first_invalid_code(codes: U8, n_symbols: int, arity: int) -> int:
     return _native.first_invalid_code(codes, n_symbols, arity)
 
 
-def allocate_blocks(n_codes: int, n_bits: int) -> U8:
-    """Zeroed, cache-aligned room ``(n_blocks, n_bits, SLICE)`` for the bit slices of ``n_codes`` codes."""
+def allocate_blocks(n_codes: int, n_bits: int, start: U8 | None = None) -> U8:
+    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices: a copy of ``start``, then zeros."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
     raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
-    raw.fill(0)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + n_bytes].reshape(shape)
+    first = -raw.ctypes.data % 64
+    blocks = raw[first : first + n_bytes].reshape(shape)
+    n_copied = 0 if start is None else len(start)
+    if start is not None:
+        blocks[:n_copied] = start
+    blocks[n_copied:] = 0
+    return blocks
 
 
 def write_slices(blocks: U8, start: int, codes: U8) -> None:
@@ -211,6 +231,110 @@ def search_radius(view: CodesView, codes: U8, radius: int, n_threads: int) -> tu
 def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
     """Offsets, ids and distances of all codes whose sum of table entries is at most ``radius``."""
     return _native.search_tables_radius(view.native(), tables, radius, n_threads)
+
+
+class Segment:
+    """Hash tables over the codes at the positions ``start`` … ``start + size - 1``; never changed once made.
+
+    ``spans`` are the runs of symbols (first, count) that make the keys; for each of them there are ``offsets``
+    (n_keys + 1,) of the buckets, ``places`` (size,): positions without ``start``, and ``rows``: the packed codes in the
+    same order, and :data:`ROW_PADDING` bytes.
+    """
+
+    def __init__(
+        self, layout: tuple[int, int], start: int, size: int, spans: list[tuple[int, int]], arrays: list[KeyArrays]
+    ) -> None:
+        self.start, self.size, self.spans, self.arrays = start, size, spans, arrays
+        self._occupied = [np.empty(-(-(len(table.offsets) - 1) // 64), np.uint64) for table in arrays]
+        for table, bits in zip(arrays, self._occupied, strict=True):
+            _native.mark_occupied(table.offsets, bits)
+        offsets, places, rows = map(list, zip(*arrays, strict=True))
+        self.native = _native.Segment(*layout, start, size, spans, offsets, self._occupied, places, rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return sum(a.nbytes for table in self.arrays for a in table) + sum(bits.nbytes for bits in self._occupied)
+
+
+class KeyArrays(NamedTuple):
+    """The arrays of one hash table of a :class:`Segment`."""
+
+    offsets: U32
+    places: U32
+    rows: U8
+
+
+def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int, int]], n_threads: int) -> Segment:
+    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys."""
+    n_bytes = packed_bytes(view.n_symbols, view.arity)
+    arrays = [
+        KeyArrays(
+            np.empty(view.arity**count + 1, np.uint32),
+            np.empty(size, np.uint32),
+            np.empty(size * n_bytes + ROW_PADDING, np.uint8),
+        )
+        for _, count in spans
+    ]
+    for table in arrays:
+        table.rows[-ROW_PADDING:] = 0
+    offsets, places, rows = map(list, zip(*arrays, strict=True))
+    _native.build_tables(view.native(), start, size, spans, offsets, places, rows, n_threads)
+    return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
+
+
+class TablesView:
+    """What look-up reads: the codes, hash tables over the first ``n_sealed`` of them, and what has changed since.
+
+    ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
+    those positions. ``native`` is the core's form of it; valid as long as this object lives.
+    """
+
+    def __init__(
+        self, store: CodesView, segments: list[Segment], n_sealed: int, stale: U8 | None, changed: CodesView
+    ) -> None:
+        self.n_sealed = n_sealed
+        self._parts = store, segments, stale, changed
+        tables = [segment.native for segment in segments]
+        self.native = _native.TablesView(store.native(), tables, n_sealed, stale, changed.native())
+
+
+def lookup(
+    view: TablesView, codes: U8, k: int, weights: Weights | None, budget: float, n_threads: int, stats: F64 | None
+) -> tuple[I64, F32]:
+    """As :func:`search`, through hash tables; a query that would cost more than ``budget`` nanoseconds is scanned.
+
+    ``weights`` are what differing symbols cost; ``stats`` is None or takes :data:`LOOKUP_STATS` a query.
+    """
+    ids, distances = _empty_results(len(codes), k)
+    if weights is None:
+        _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, True)
+    else:
+        _native.lookup_weighted(view.native, codes, *weights, k, budget, n_threads, ids, distances, stats)
+    return ids, distances
+
+
+def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: int) -> F64:
+    """Estimated nanoseconds that :func:`lookup` takes for each query, infinite if more than ``budget``."""
+    stats = np.zeros((len(codes), len(LOOKUP_STATS)))
+    ids, distances = _empty_results(len(codes), k)
+    _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, False)
+    return np.where(stats[:, LOOKUP_STATS.index("scanned")] > 0, np.inf, stats[:, LOOKUP_STATS.index("cost")])
+
+
+def lookup_radius(
+    view: TablesView,
+    codes: U8,
+    radius: float,
+    weights: Weights | None,
+    budget: float,
+    n_threads: int,
+    stats: F64 | None,
+) -> tuple[I64, I64, F32]:
+    """As :func:`search_radius`, through hash tables; the other arguments are those of :func:`lookup`."""
+    if weights is None:
+        return _native.lookup_radius(view.native, codes, int(radius), budget, n_threads, stats)
+    return _native.lookup_weighted_radius(view.native, codes, *weights, radius, budget, n_threads, stats)
 
 
 def _empty_results(n_queries: int, k: int) -> tuple[I64, F32]:

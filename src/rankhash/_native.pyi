@@ -1,5 +1,6 @@
 """The native core of rankhash; use it through rankhash._kernels."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -44,6 +45,30 @@ def search_tables(view: CodesView, tables: Annotated[NDArray[numpy.float32], dic
 def search_radius(view: CodesView, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: int, n_threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]]: ...
 
 def search_tables_radius(view: CodesView, tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], radius: float, n_threads: int) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]]: ...
+
+class Segment:
+    """
+    Hash tables over a run of codes. Keeps no reference: the arrays must outlive it.
+    """
+
+    def __init__(self, n_symbols: int, arity: int, start: int, size: int, spans: Sequence[tuple[int, int]], offsets: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]], occupied: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]], places: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]], rows: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> None: ...
+
+class TablesView:
+    """What look-up reads. Keeps no reference: the parts must outlive it."""
+
+    def __init__(self, store: CodesView, segments: Sequence[Segment], n_sealed: int, stale: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, changed: CodesView) -> None: ...
+
+def build_tables(view: CodesView, start: int, size: int, spans: Sequence[tuple[int, int]], offsets: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]], places: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]], rows: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]], n_threads: int) -> None: ...
+
+def mark_occupied(offsets: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], occupied: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+def lookup(view: TablesView, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], k: int, budget: float, n_threads: int, ids: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None, scan: bool) -> None: ...
+
+def lookup_weighted(view: TablesView, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], k: int, budget: float, n_threads: int, ids: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], distances: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> None: ...
+
+def lookup_radius(view: TablesView, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: int, budget: float, n_threads: int, stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]]: ...
+
+def lookup_weighted_radius(view: TablesView, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], tables: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], radius: float, budget: float, n_threads: int, stats: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')] | None) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C')], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C')]]: ...
 
 def train_pairs(vectors: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairs: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], hinge: bool, rho: float, lam: float, rate: float, rate_step: float, age: int, weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], lag: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')]) -> tuple[float, int, int]: ...
 

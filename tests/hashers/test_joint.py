@@ -247,9 +247,7 @@ def test_the_chosen_sharpness_ranks_best():
         shares = np.exp(factor * scores - (factor * scores).max(axis=2, keepdims=True))
         agreement = np.einsum("nsk,msk->nm", shares / shares.sum(axis=2, keepdims=True), hard)
         chosen = labels <= 1
-        return oracles.average_precision(
-            np.unique(-agreement[chosen], return_inverse=True)[1][None], (labels[chosen] == 1)[None]
-        )
+        return _ranking.average_precision(-agreement[chosen], labels[chosen] == 1)
 
     chosen = best_sharpness(scores, labels)
     assert precision(chosen) > precision(chosen * 8)

@@ -51,6 +51,10 @@ def assert_same(found, expected):
 class IndexContract:
     make = None  # the class of index
 
+    def most_bytes(self, index):
+        """Bytes a code that an index without explicit ids may hold."""
+        return 1.1 * index.layout.bits / 8
+
     def filled(self, rng, layout, n, ids=None):
         index, model = self.make(layout), Model(layout)
         symbols = draw(rng, layout, n)
@@ -255,11 +259,11 @@ class IndexContract:
         codes = layout.pack(rng.integers(0, layout.arity, (n, layout.n_symbols)))
         index = self.make(layout)
         index.add(codes)
-        assert index.nbytes <= 1.1 * n * layout.bits / 8 + 4096
+        assert index.nbytes <= n * self.most_bytes(index) + 4096
         explicit = self.make(layout)
         for part in np.array_split(rng.permutation(n), 3):
             explicit.add(codes[part], part)
-        assert explicit.nbytes <= 1.1 * (n * layout.bits / 8 + 8 * n) + 4096
+        assert explicit.nbytes <= n * (self.most_bytes(explicit) + 1.1 * 8) + 4096
 
     # -- bad input -------------------------------------------------------------------------------------------------
 

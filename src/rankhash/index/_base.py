@@ -17,6 +17,7 @@ from .. import _files, _kernels
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError, InvalidInputError, LayoutMismatchError
 from ..neighbors import Neighbors, RadiusNeighbors
+from ._occupancy import RADII, Occupancy, occupancy
 from ._store import CodeStore
 
 I64 = NDArray[np.int64]
@@ -30,11 +31,12 @@ class Index(ABC):
     """Codes with ids: what all kinds of index share."""
 
     kind: ClassVar[str]
+    _store_class: ClassVar[type[CodeStore]] = CodeStore
 
     def __init__(self, layout: CodeLayout) -> None:
         if not isinstance(layout, CodeLayout):
             raise InvalidInputError(f"layout must be a CodeLayout (a hasher's layout_), got {layout!r}")
-        self._store = CodeStore(layout)
+        self._store = self._store_class(layout)
 
     def __len__(self) -> int:
         """How many codes can be found."""
@@ -125,6 +127,19 @@ class Index(ABC):
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query code."""
 
+    def occupancy(self, *, n_sample: int = 256) -> Occupancy:
+        """How the codes spread over buckets of equal codes: tells whether a hasher's codes suit look-up.
+
+        ``n_sample`` codes, drawn with a fixed seed, are searched within the radii 0 to 3.
+        """
+        if isinstance(n_sample, bool) or not isinstance(n_sample, (int, np.integer)) or n_sample < 1:
+            raise InvalidInputError(f"n_sample must be a positive integer, got {n_sample!r}")
+        codes = self.get(self.ids)
+        sample = codes[np.random.default_rng(0).integers(0, len(codes), n_sample)] if len(codes) else codes
+        distances = self.search_radius(sample, RADII[-1]).distances
+        hits = tuple(float((distances <= r).sum()) / max(len(sample), 1) - bool(len(codes)) for r in RADII)
+        return occupancy(self.layout, codes, hits)
+
     # -- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -143,7 +158,7 @@ class Index(ABC):
         if header.pop("index", None) != cls.kind:
             raise FileFormatError(f"{path} does not hold a {cls.__name__}")
         index = cls.__new__(cls)
-        index._store = CodeStore.restore(header, arrays)
+        index._store = cls._store_class.restore(header, arrays)
         return index
 
     # -- checks at the door ----------------------------------------------------------------------------------------

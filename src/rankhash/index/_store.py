@@ -168,8 +168,7 @@ class CodeStore:
         if size <= len(old) * _kernels.BLOCK:
             return
         room = size if self.size == 0 else max(size, self.size + self.size // 16)
-        self.blocks = _kernels.allocate_blocks(room, self.layout.bits)
-        self.blocks[: len(old)] = old
+        self.blocks = _kernels.allocate_blocks(room, self.layout.bits, start=old)
         if self.live is not None:
             more = (len(self.blocks) - len(old)) * _kernels.SLICE
             self.live = np.concatenate([self.live, np.full(more, 0xFF, np.uint8)])

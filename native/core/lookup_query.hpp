@@ -1,0 +1,439 @@
+// One query of core/lookup.hpp: its steps through the hash tables, and what they cost.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "core/hamming_scan.hpp"
+#include "core/lookup.hpp"
+#include "core/shells.hpp"
+#include "core/table_scan.hpp"
+
+namespace rankhash {
+
+// Estimated nanoseconds, measured beside the scan on a busy machine: what counts is their ratio.
+struct LookupCosts {
+  static constexpr double kProbe = 1.2;    // a key: a bit of `occupied`
+  static constexpr double kBucket = 40;    // its bucket: offsets and the first rows, from memory
+  static constexpr double kRowWord = 1.3;  // 8 bytes of a row
+  static constexpr double kSlicedWord = 0.3;
+  static constexpr double kHit = 15;
+};
+
+// A packed query in words, and which bits of a word begin a symbol.
+class RowQuery {
+ public:
+  RowQuery(const Layout& layout, const uint8_t* row)
+      : layout_(layout), n_words_((layout.n_bits + 63) / 64), words_(n_words_ + 1), firsts_(n_words_) {
+    std::memcpy(words_.data(), row, layout.n_bytes);
+    for (int bit = 0; bit < layout.n_bits; bit += layout.symbol_bits) firsts_[bit >> 6] |= uint64_t{1} << (bit & 63);
+  }
+
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(words_.data()); }
+  const uint64_t* words() const { return words_.data(); }
+  const uint64_t* firsts() const { return firsts_.data(); }
+  int n_words() const { return n_words_; }
+
+  // The first bits of the symbols in which the row differs; the row is readable for kRowPadding bytes behind its end.
+  void differing(const uint8_t* row, uint64_t* out) const {
+    const int b = layout_.symbol_bits;
+    uint64_t next = word(row, 0);
+    for (int w = 0; w < n_words_; ++w) {
+      const uint64_t here = next;
+      next = w + 1 < n_words_ ? word(row, w + 1) : 0;
+      uint64_t folded = here;
+      for (int p = 1; p < b; ++p) folded |= here >> p | next << (64 - p);
+      out[w] = folded & firsts_[w];
+    }
+  }
+
+ private:
+  uint64_t word(const uint8_t* row, int w) const {
+    uint64_t value;
+    std::memcpy(&value, row + 8 * w, 8);
+    return value ^ words_[w];
+  }
+
+  const Layout& layout_;
+  int n_words_;
+  std::vector<uint64_t> words_;
+  std::vector<uint64_t> firsts_;
+};
+
+// Distance = differing symbols.
+class HammingMetric {
+ public:
+  using Distance = int32_t;
+  static constexpr bool kWhole = true;
+  explicit HammingMetric(const Layout& layout) : layout_(layout) {}
+
+  int below(int32_t limit) const { return limit + 1; }
+  int32_t distance(const uint8_t*, int differing) const { return differing; }
+  // What codes have at least that differ in at least counts[t] symbols of every span.
+  double bound(const Segment&, const std::vector<int>& counts) const {
+    double sum = 0;
+    for (const int count : counts) sum += count;
+    return sum;
+  }
+
+  template <class Collector>
+  void scan(const CodesView& view, const uint8_t* row, int64_t first_block, Collector& collector) const {
+    HammingScan<Collector> scan(view, row, 1, collector);
+    scan.scan(first_block, view.n_blocks());
+    collector = std::move(scan.collector(0));
+  }
+
+ private:
+  Layout layout_;
+};
+
+// Distance = the sum of the weights of differing symbols, added up as core/tables.hpp does.
+class WeightedMetric {
+ public:
+  using Distance = float;
+  static constexpr bool kWhole = false;
+  WeightedMetric(const Layout& layout, const ColumnPlan& plan, const float* weights, const float* table)
+      : layout_(layout), plan_(plan), weights_(weights), table_(table), query_(layout, plan, table) {
+    std::vector<float> sorted(weights, weights + layout.n_symbols);
+    std::sort(sorted.begin(), sorted.end());
+    for (const float weight : sorted) least_.push_back(least_.back() + weight);
+  }
+
+  // The first count of differing symbols that must cost more than the limit.
+  int below(float limit) const {
+    const auto more = [](float value, double sum) { return value < static_cast<float>(sum * kLess); };
+    return static_cast<int>(std::upper_bound(least_.begin(), least_.end(), limit, more) - least_.begin());
+  }
+  float distance(const uint8_t* row, int) const { return query_.distance_of_row(layout_, row); }
+
+  double bound(const Segment& segment, const std::vector<int>& counts) const {
+    double sum = 0;
+    for (size_t t = 0; t < counts.size(); ++t) {
+      const KeySpan& span = segment.tables[t].span;
+      std::vector<float> weights(weights_ + span.first, weights_ + span.first + span.count);
+      std::sort(weights.begin(), weights.end());
+      for (int i = 0; i < counts[t]; ++i) sum += weights[i];
+    }
+    return static_cast<float>(sum * kLess);
+  }
+
+  template <class Collector>
+  void scan(const CodesView& view, const uint8_t*, int64_t first_block, Collector& collector) const {
+    TableScan<Collector> scan(view, plan_, table_, 1, collector);
+    scan.scan(first_block, view.n_blocks());
+    collector = std::move(scan.collector(0));
+  }
+
+ private:
+  static constexpr double kLess = 1 - 1e-12;  // sums in another order differ by less
+
+  Layout layout_;
+  const ColumnPlan& plan_;
+  const float* weights_;
+  const float* table_;
+  TableQuery query_;
+  std::vector<double> least_{0.0};
+};
+
+template <class Metric, class Collector>
+class LookupQuery {
+ public:
+  using Distance = typename Metric::Distance;
+
+  LookupQuery(const TablesView& view, const uint8_t* row, const Metric& metric, const Collector& empty, double budget)
+      : view_(view), row_(view.store.layout, row), metric_(metric), collector_(empty), budget_(budget) {
+    stats_.cost = (view.store.size - view.n_sealed + view.changed.size) * sliced_cost();
+  }
+
+  // False: too dear, the collector is of no use.
+  bool run() {
+    if (view_.n_sealed < view_.store.size)
+      metric_.scan(view_.store, row_.bytes(), view_.n_sealed / kBlock, collector_);
+    if (view_.changed.size) metric_.scan(view_.changed, row_.bytes(), 0, collector_);
+    for (const Segment* segment : view_.segments)
+      if (!search(*segment)) return false;
+    return true;
+  }
+
+  std::vector<Hit<Distance>> finish() { return collector_.finish(); }
+  const LookupStats& stats() const { return stats_; }
+
+ private:
+  static constexpr int kKeys = 128;    // occupied keys that are fetched together
+  static constexpr uint32_t kFetch = 64;  // rows of a bucket that are fetched ahead; the rest come by themselves
+  static constexpr int kFewHits = 16;  // up to here rows of a sliced block are read one by one
+
+  double row_cost() const { return LookupCosts::kRowWord * row_.n_words(); }
+  double sliced_cost() const { return LookupCosts::kSlicedWord * view_.store.layout.n_bits / 64; }
+
+  bool search(const Segment& segment) {
+    segment_ = &segment;
+    in_order_ = segment.start + segment.size <= view_.store.ids.n_ordered;
+    const size_t n = segment.tables.size();
+    shells_.clear();
+    for (const KeyTable& table : segment.tables) shells_.emplace_back(row_.bytes(), segment.layout, table.span);
+    counts_.assign(n, 0);
+    mark_spans(segment);
+    next_cost_.resize(n);
+    for (size_t t = 0; t < n; ++t) __builtin_prefetch(segment.tables[t].offsets + shells_[t].key());
+    for (size_t t = 0; t < n; ++t) next_cost_[t] = bucket_cost(t);
+    if (Collector::kFixed && stats_.cost + planned_cost() > budget_) return false;
+    bool complete = false;
+    while (!complete && metric_.bound(segment, counts_) <= collector_.limit()) {
+      table_ = static_cast<int>(std::min_element(next_cost_.begin(), next_cost_.end()) - next_cost_.begin());
+      if (stats_.cost + next_cost_[table_] > budget_ || !step()) return false;
+      complete = ++counts_[table_] > shells_[table_].n_symbols();
+      if (!complete) next_cost_[table_] = shell_cost(table_, counts_[table_]);
+    }
+    if (&segment == view_.segments.front()) {
+      stats_.radius = -1;
+      for (const int count : counts_) stats_.radius += count;
+      if (complete) stats_.radius = segment.layout.n_symbols;
+    }
+    return true;
+  }
+
+  void mark_spans(const Segment& segment) {
+    span_bits_.assign(segment.tables.size() * row_.n_words(), 0);
+    differing_.resize(row_.n_words());
+    const int b = segment.layout.symbol_bits;
+    for (size_t t = 0; t < segment.tables.size(); ++t) {
+      const KeySpan& span = segment.tables[t].span;
+      for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit)
+        span_bits_[t * row_.n_words() + (bit >> 6)] |= uint64_t{1} << (bit & 63);
+    }
+  }
+
+  // What looking at the query's own bucket costs, exactly.
+  double bucket_cost(size_t t) const {
+    const KeyTable& table = segment_->tables[t];
+    const uint32_t begin = table.offsets[shells_[t].key()], end = table.offsets[shells_[t].key() + 1];
+    const BlockRun run = sliced_blocks(begin, end);
+    const double sliced = static_cast<double>(run.end - run.first) * kBlock;
+    return LookupCosts::kBucket + sliced * sliced_cost() + (end - begin - sliced) * row_cost();
+  }
+
+  // What all keys at a radius cost if buckets are of mean size.
+  double shell_cost(int t, int radius) const {
+    const double mean = static_cast<double>(segment_->size) / segment_->tables[t].n_keys;
+    return shells_[t].count(radius) *
+           (LookupCosts::kProbe + std::min(mean, 1.0) * LookupCosts::kBucket + mean * row_cost());
+  }
+
+  // What all steps cost that a fixed radius needs.
+  double planned_cost() const {
+    std::vector<int> counts(counts_);
+    std::vector<double> next(next_cost_);
+    double cost = 0;
+    while (metric_.bound(*segment_, counts) <= collector_.limit()) {
+      const auto t = std::min_element(next.begin(), next.end()) - next.begin();
+      cost += next[t];
+      if (cost > budget_ || ++counts[t] > shells_[t].n_symbols()) break;
+      next[t] = shell_cost(static_cast<int>(t), counts[t]);
+    }
+    return cost;
+  }
+
+  // All keys at the next radius of a table; false: too dear.
+  bool step() {
+    const KeyTable& table = segment_->tables[table_];
+    keys_.clear();
+    const bool in_budget = shells_[table_].visit(counts_[table_], [&](uint32_t key) {
+      ++stats_.probes;
+      if (!table.is_occupied(key)) return true;
+      __builtin_prefetch(table.offsets + key);
+      keys_.push_back(key);
+      return keys_.size() < kKeys || flush(table);
+    });
+    stats_.cost += shells_[table_].count(counts_[table_]) * LookupCosts::kProbe;
+    return in_budget && flush(table);
+  }
+
+  // Compares the codes of the gathered buckets.
+  bool flush(const KeyTable& table) {
+    ranges_.clear();
+    runs_.clear();
+    int64_t n_rows = 0, n_sliced = 0;
+    const int64_t n_bytes = segment_->layout.n_bytes;
+    for (const uint32_t key : keys_) {
+      const uint32_t begin = table.offsets[key], end = table.offsets[key + 1];
+      const BlockRun run = sliced_blocks(begin, end);
+      const uint8_t* const last = table.rows + std::min(end, begin + kFetch) * n_bytes;
+      for (const uint8_t* at = table.rows + begin * n_bytes; at < last; at += 64) __builtin_prefetch(at);
+      if (run.first < run.end) {
+        runs_.push_back(run);
+        n_sliced += static_cast<int64_t>(run.end - run.first) * kBlock;
+        add_range(begin, run.first * kBlock);
+        add_range(run.end * kBlock, end);
+      } else {
+        add_range(begin, end);
+      }
+      n_rows += end - begin;
+    }
+    stats_.buckets += keys_.size();
+    stats_.candidates += n_rows;
+    n_rows -= n_sliced;
+    stats_.cost += keys_.size() * LookupCosts::kBucket + n_rows * row_cost() + n_sliced * sliced_cost();
+    keys_.clear();
+    if (stats_.cost > budget_) return false;
+    compare_rows(table);
+    for (const BlockRun& run : runs_) compare_blocks(table, run);
+    return stats_.cost <= budget_;
+  }
+
+  void add_range(uint32_t begin, uint32_t end) {
+    if (begin < end) ranges_.push_back(begin), ranges_.push_back(end);
+  }
+
+  void compare_rows(const KeyTable& table) {
+    RowTask task{};
+    task.rows = table.rows;
+    task.ranges = ranges_.data();
+    task.n_ranges = static_cast<int>(ranges_.size() / 2);
+    task.layout = segment_->layout;
+    task.query = row_.words();
+    task.firsts = row_.firsts();
+    task.n_words = row_.n_words();
+    task.below = metric_.below(collector_.limit());
+    task.context = this;
+    task.on_hits = [](void* self, const RowHit* hits, int n) {
+      return static_cast<LookupQuery*>(self)->take_rows(hits, n);
+    };
+    active_kernels().compare_rows(task);
+  }
+
+  int take_rows(const RowHit* hits, int n) {
+    const KeyTable& table = segment_->tables[table_];
+    for (int i = 0; i < n; ++i) __builtin_prefetch(table.places + hits[i].row);
+    for (int i = 0; i < n; ++i)
+      take(table, hits[i].row, table.rows + static_cast<int64_t>(hits[i].row) * segment_->layout.n_bytes,
+           hits[i].distance);
+    return stats_.cost > budget_ ? 0 : metric_.below(collector_.limit());
+  }
+
+  void compare_blocks(const KeyTable& table, const BlockRun& run) {
+    const Layout& layout = segment_->layout;
+    const int counter_bits = std::max(kMinCounter, bit_width(layout.n_symbols));
+    make_masks();
+    uint32_t bias[kBiasStride];
+    uint8_t live[kSlice];
+    std::memset(live, 0xFF, kSlice);
+    HammingTile tile{};
+    tile.digits = masks_.data();
+    tile.bias = bias;
+    tile.live = live;
+    tile.n_queries = 1;
+    tile.n_digits = layout.n_bits;
+    tile.counter_bits = counter_bits;
+    tile.layout = layout;
+    tile.context = this;
+    tile.on_hits = [](void* self, int, const uint64_t* hits, const uint64_t* counters) {
+      static_cast<LookupQuery*>(self)->take_block(hits, counters);
+    };
+    int below = metric_.below(collector_.limit());
+    for (block_ = run.first; block_ < run.end && below > 0; ++block_) {
+      start_ = (1 << counter_bits) - below;
+      counter_bits_ = counter_bits;
+      for (int i = 0; i <= counter_bits; ++i) bias[i] = start_ >> i & 1 ? ~0u : 0u;
+      block_rows_ = table.rows + static_cast<int64_t>(block_) * kBlock * layout.n_bytes;
+      tile.planes = block_rows_;
+      block_below_ = below;
+      active_kernels().count_direct(tile);
+      below = block_below_;
+    }
+  }
+
+  void make_masks() {
+    if (!masks_.empty()) return;
+    const int n_bits = view_.store.layout.n_bits;
+    for (int t = 0; t < n_bits; ++t) masks_.push_back(row_.bytes()[t >> 3] >> (t & 7) & 1 ? ~0u : 0u);
+  }
+
+  void take_block(const uint64_t* hits, const uint64_t* counters) {
+    const Layout& layout = segment_->layout;
+    const KeyTable& table = segment_->tables[table_];
+    int n_hits = 0;
+    for (int w = 0; w < 4; ++w) n_hits += std::popcount(hits[w]);
+    const bool whole = n_hits > kFewHits;
+    block_copy_.resize(static_cast<size_t>(kBlock) * layout.n_bytes + kRowPadding);
+    if (whole) read_block(block_rows_, layout.n_bits, block_copy_.data(), kBlock);
+    for (int w = 0; w < 4; ++w)
+      for (uint64_t left = hits[w]; left; left &= left - 1) {
+        const int bit = std::countr_zero(left);
+        int differing = -start_;
+        for (int i = 0; i < counter_bits_; ++i) differing += static_cast<int>(counters[4 * i + w] >> bit & 1) << i;
+        if (differing >= block_below_) continue;
+        const int64_t at = 64 * w + bit;
+        uint8_t* row = block_copy_.data() + (whole ? at * layout.n_bytes : 0);
+        if (!whole) read_slices(block_rows_, layout.n_bits, &at, row, 1);
+        const bool lost = take(table, block_ * kBlock + static_cast<uint32_t>(at), row, differing);
+        const Distance limit = collector_.limit();
+        // Behind a code that loses a tie all codes of its bucket do.
+        const bool ties_lose = lost && Metric::kWhole && in_order_;
+        block_below_ = std::min(block_below_, ties_lose ? static_cast<int>(limit) : metric_.below(limit));
+        if (stats_.cost > budget_) block_below_ = 0;
+      }
+  }
+
+  // A candidate that may be among the results; true if it is not because of its id.
+  bool take(const KeyTable& table, uint32_t at, const uint8_t* row, int differing) {
+    stats_.cost += LookupCosts::kHit;
+    if (differing >= metric_.below(collector_.limit())) return false;
+    if (seen_before(row)) {
+      ++stats_.duplicates;
+      return false;
+    }
+    if (table.places[at] >= segment_->size) return false;  // only in a damaged file that was opened unverified
+    const int64_t position = segment_->start + table.places[at];
+    if (!alive(position)) return false;
+    const Distance distance = metric_.distance(row, differing);
+    if (distance > collector_.limit()) return false;
+    const int64_t id = view_.store.ids[position];
+    if (!collector_.takes(distance, id)) return true;
+    collector_.push(distance, id);
+    return false;
+  }
+
+  // Whether a table whose key is within the radius that was looked at has given the code already.
+  bool seen_before(const uint8_t* row) {
+    row_.differing(row, differing_.data());
+    for (int t = 0; t < static_cast<int>(counts_.size()); ++t) {
+      if (t == table_ || !counts_[t]) continue;
+      int distance = 0;
+      const uint64_t* bits = span_bits_.data() + t * row_.n_words();
+      for (int w = 0; w < row_.n_words(); ++w) distance += std::popcount(differing_[w] & bits[w]);
+      if (distance < counts_[t]) return true;
+    }
+    return false;
+  }
+
+  bool alive(int64_t position) const {
+    const auto bit = [&](const uint8_t* bits) { return bits[position >> 3] >> (position & 7) & 1; };
+    return (!view_.store.live || bit(view_.store.live)) && (!view_.stale || !bit(view_.stale));
+  }
+
+  const TablesView& view_;
+  RowQuery row_;
+  const Metric& metric_;
+  Collector collector_;
+  double budget_;
+  LookupStats stats_;
+
+  const Segment* segment_ = nullptr;
+  bool in_order_ = false;  // positions of the segment are in the order of their ids
+  int table_ = 0;
+  std::vector<uint64_t> span_bits_;  // per table: the bits of its key's symbols
+  std::vector<uint64_t> differing_;
+  std::vector<Shells> shells_;
+  std::vector<int> counts_;  // per table: radii that were looked at, 0 … counts - 1
+  std::vector<double> next_cost_;
+  std::vector<uint32_t> keys_, ranges_, masks_;
+  std::vector<BlockRun> runs_;
+
+  uint32_t block_ = 0;  // the sliced block that is being counted
+  const uint8_t* block_rows_ = nullptr;
+  int start_ = 0, counter_bits_ = 0, block_below_ = 0;
+  std::vector<uint8_t> block_copy_;
+};
+
+}  // namespace rankhash
