@@ -9,13 +9,17 @@ from importlib.metadata import version as _version
 
 from ._kernels import CpuInfo, cpu_info
 from .codes import CodeLayout
+from .collection import Collection, Item, Matches, RadiusMatches
 from .errors import (
+    BusyError,
     FileFormatError,
+    FilterError,
     IdError,
     InvalidInputError,
     InvalidTypeError,
     LayoutMismatchError,
     RankhashError,
+    StorageError,
 )
 from .hashers import ITQ, LSH, MLH, RSH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex
@@ -32,19 +36,26 @@ __all__ = [
     "RSH",
     "SRSH",
     "WTA",
+    "BusyError",
     "CodeLayout",
+    "Collection",
     "CpuInfo",
     "FileFormatError",
+    "FilterError",
     "FlatIndex",
     "Hasher",
     "IdError",
     "InvalidInputError",
     "InvalidTypeError",
+    "Item",
     "LayoutMismatchError",
+    "Matches",
     "Neighbors",
+    "RadiusMatches",
     "RadiusNeighbors",
     "RankhashError",
     "SpectralHashing",
+    "StorageError",
     "Tuning",
     "as_vectors",
     "cpu_info",

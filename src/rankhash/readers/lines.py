@@ -86,7 +86,7 @@ class JsonLinesFile(LinesFile):
         except (ValueError, RecursionError) as error:
             raise self._wrong(f"is not JSON in line {number}: {error}") from None
         item = value if isinstance(value, dict) else {"vector": value}
-        unknown = item.keys() - {"vector", "id", "metadata", "code"}
+        unknown = item.keys() - {"vector", "id", "metadata", "code", "hasher"}
         if unknown:
             raise self._wrong(
                 f"has the unknown key {min(unknown)!r} in line {number}; use id, vector, and metadata for the rest"
