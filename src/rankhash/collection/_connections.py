@@ -90,9 +90,9 @@ class Connections:
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[sqlite3.Connection]:
         """A connection outside any transaction; SQLite's errors become ours."""
-        self.check_open()
         self._check_process()
         with self._alone if self.path == MEMORY else contextlib.nullcontext(), self._errors():
+            self.check_open()
             connection = self._take()
             try:
                 yield connection
@@ -139,6 +139,8 @@ class Connections:
             raise
         except sqlite3.Error as error:
             raise translated(error, self.path, self.timeout) from error
+        except UnicodeDecodeError as error:  # a message of SQLite about a damaged schema
+            raise FileFormatError(f"{self.path} is damaged: its text cannot be read") from error
 
 
 def connect(path: str, *, writable: bool, timeout: float) -> sqlite3.Connection:

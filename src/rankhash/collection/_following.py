@@ -74,28 +74,28 @@ class Following:
 
     def bitmap(self, connection: sqlite3.Connection, memory: Memory, state: State, where: str) -> U8:
         """The items that pass a filter, as a bit for each of ``memory.index.ids``."""
-        return self._answers.bitmap(connection, memory, where, state.next_number)
+        return self._answers.bitmap(connection, memory, where, state)
 
     def passing(self, connection: sqlite3.Connection, state: State, where: str) -> I64:
         """The numbers of the items that pass a filter, inside a transaction that is about to change them."""
         self._follow(connection, state)
         with self._lock.shared():
             ids = self._memory.index.ids
-            bits = self._answers.bitmap(connection, self._memory, where, state.next_number)
+            bits = self._answers.bitmap(connection, self._memory, where, state)
         passing: I64 = ids[np.unpackbits(bits, count=len(ids), bitorder="little").astype(bool)]
         return passing
 
-    def names(self, connection: sqlite3.Connection, numbers: I64) -> list[Id]:
-        """The ids of numbers."""
+    def names(self, connection: sqlite3.Connection, state: State, numbers: I64) -> list[Id]:
+        """The ids of numbers that are there."""
         wanted: list[int] = numbers.tolist()
-        if not connection.execute("SELECT EXISTS (SELECT 1 FROM items)").fetchone()[0]:
+        if state.n_rows == 0:
             return list(wanted)
         known = self._names
         found = {number: known[number] for number in wanted if number in known}
         missing = [number for number in {*wanted} if number not in found]
         if missing:
             rows = _items.read(connection, missing)
-            found.update((number, rows[number][0] if number in rows else number) for number in missing)
+            found.update((number, rows[number][0]) for number in missing)
             self._remember({number: found[number] for number in missing[:MAX_NAMES]})
         return [found[number] for number in wanted]
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import FileFormatError, IdError, InvalidInputError
 from . import _chunks
+from ._schema import has_types
 
 I64 = NDArray[np.int64]
 Id = int | str
@@ -112,17 +113,9 @@ def find(connection: sqlite3.Connection, ids: Sequence[Id]) -> I64:
     bare = [(i, name) for i, name in enumerate(ids) if found[i] < 0 and isinstance(name, int) and name >= 0]
     if bare:
         places, own = (np.array(column, np.int64) for column in zip(*bare, strict=True))
-        own[~_chunks.are_kept(connection, own) | _have_rows(connection, own)] = -1
-        found[places] = own
+        kept, named = _chunks.look_up(connection, own)
+        found[places] = np.where(kept & ~named, own, -1)
     return found
-
-
-def _have_rows(connection: sqlite3.Connection, numbers: I64) -> NDArray[np.bool_]:
-    found: list[int] = []
-    for some in _parts(numbers.tolist()):
-        query = "SELECT number FROM items WHERE number IN (SELECT value FROM json_each(?))"
-        found += [number for (number,) in connection.execute(query, (_encode(some),))]
-    return np.isin(numbers, np.array(found, np.int64))
 
 
 def find_all(connection: sqlite3.Connection, ids: Sequence[Id]) -> I64:
@@ -135,19 +128,24 @@ def find_all(connection: sqlite3.Connection, ids: Sequence[Id]) -> I64:
 
 
 def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, tuple[Id, str | None]]:
-    """Id and metadata of those numbers that have a row, checked."""
-    rows = {}
+    """Id and metadata of numbers that are there, checked."""
+    rows: dict[int, tuple[Id, str | None]] = {}
     for some in _parts(numbers):
         query = "SELECT number, id, metadata, checksum FROM items WHERE number IN (SELECT value FROM json_each(?))"
         for number, name, text, checksum in connection.execute(query, (_encode(some),)):
             check_row(number, name, text, checksum)
             rows[number] = (name, text)
-    return rows
+    bare = np.array([number for number in numbers if number not in rows], np.int64)
+    kept, named = _chunks.look_up(connection, bare)
+    if (named | ~kept).any():
+        raise FileFormatError(f"is damaged: the id of number {bare[named | ~kept][0]} is lost")
+    return rows | {number: (number, None) for number in bare.tolist()}
 
 
-def check_row(number: int, name: Any, text: str | None, checksum: int) -> None:
+def check_row(number: int, name: Any, text: Any, checksum: Any) -> None:
     """Raise FileFormatError unless a row of ``items`` matches its checksum."""
-    if not isinstance(name, (int, str)) or checksum != _checksum(number, name, text):
+    known = has_types((name, text, checksum), (int, str), (str, type(None)), int)
+    if not known or checksum != _checksum(number, name, text):
         raise FileFormatError(f"is damaged: the id or the metadata of number {number} do not match their checksum")
 
 
@@ -162,12 +160,15 @@ def parse(text: str | None) -> dict[str, Any] | None:
     return fields
 
 
-def delete(connection: sqlite3.Connection, numbers: I64) -> None:
-    """Remove the rows and the vectors of numbers."""
+def delete(connection: sqlite3.Connection, numbers: I64) -> int:
+    """Remove the rows and the vectors of numbers; returns how many rows of ``items`` that were."""
+    deleted = 0
     for some in _parts(numbers.tolist()):
-        for table in ("items", "vectors"):
-            query = f"DELETE FROM {table} WHERE number IN (SELECT value FROM json_each(?))"
-            connection.execute(query, (_encode(some),))
+        values = (_encode(some),)
+        connection.execute("DELETE FROM vectors WHERE number IN (SELECT value FROM json_each(?))", values)
+        rows = connection.execute("DELETE FROM items WHERE number IN (SELECT value FROM json_each(?))", values)
+        deleted += rows.rowcount
+    return deleted
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -63,7 +63,7 @@ class Memory:
         for chunk in _chunks.read(connection, layout, start):
             codes[filled : filled + len(chunk.codes)] = chunk.codes
             filled += len(chunk.codes)
-            chunks.append(_chunks.Chunk(chunk.first, chunk.last, chunk.numbers, chunk.codes[:0]))
+            chunks.append(_chunks.Chunk(chunk.first, chunk.last, chunk.numbers, None, chunk.codes[:0]))
         if not chunks:
             return
         self.index.add(codes[:filled], ids=None if _are_next(chunks, start) else _all_numbers(chunks))

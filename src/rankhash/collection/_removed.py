@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileFormatError
+from ._schema import has_types
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
@@ -66,6 +67,11 @@ def _checksum(page: int, bitmap: bytes) -> int:
 
 
 def _checked(page: int, bitmap: bytes, checksum: int) -> U8:
-    if len(bitmap) != PAGE // 8 or page < 0 or checksum != _checksum(page, bitmap):
+    if (
+        not has_types((bitmap, checksum), bytes, int)
+        or len(bitmap) != PAGE // 8
+        or page < 0
+        or checksum != _checksum(page, bitmap)
+    ):
         raise FileFormatError(f"is damaged: page {page} of the removed items does not match its checksum")
     return np.frombuffer(bitmap, np.uint8)

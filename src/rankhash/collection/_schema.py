@@ -8,6 +8,7 @@ in what happened since by reading the chunks from N on and the pages of removed 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import FileFormatError
@@ -26,7 +27,8 @@ TABLES = {
         epoch INTEGER NOT NULL,
         next_number INTEGER NOT NULL,
         next_id INTEGER NOT NULL,
-        n_items INTEGER NOT NULL
+        n_items INTEGER NOT NULL,
+        n_rows INTEGER NOT NULL
     ) STRICT""",
     "chunks": """CREATE TABLE chunks (
         last INTEGER PRIMARY KEY,
@@ -34,6 +36,7 @@ TABLES = {
         n INTEGER NOT NULL,
         checksum BLOB NOT NULL,
         numbers BLOB,
+        named BLOB,
         codes BLOB NOT NULL
     ) STRICT""",
     "removed": """CREATE TABLE removed (
@@ -83,6 +86,8 @@ class State:
     """Larger than every integer id so far."""
     n_items: int = 0
     """Items that can be found."""
+    n_rows: int = 0
+    """Rows of the table ``items``."""
 
 
 def create_tables(connection: sqlite3.Connection, settings: dict[str, str | bytes]) -> None:
@@ -92,7 +97,7 @@ def create_tables(connection: sqlite3.Connection, settings: dict[str, str | byte
     for statement in TABLES.values():
         connection.execute(statement)
     connection.executemany("INSERT INTO settings (name, value) VALUES (?, ?)", settings.items())
-    connection.execute("INSERT INTO state VALUES (1, 0, 0, 0, 0, 0)")
+    connection.execute("INSERT INTO state VALUES (1, 0, 0, 0, 0, 0, 0)")
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
@@ -126,10 +131,15 @@ def read_setting(connection: sqlite3.Connection, name: str, kind: type) -> objec
     return row[0]
 
 
+def has_types(row: Sequence[object] | None, *types: type | tuple[type, ...]) -> bool:
+    """Whether a row has values of these types; a damaged file gives others in spite of its STRICT tables."""
+    return row is not None and len(row) == len(types) and all(map(isinstance, row, types))
+
+
 def read_state(connection: sqlite3.Connection) -> State:
     """The state that this transaction sees."""
-    row = connection.execute("SELECT generation, epoch, next_number, next_id, n_items FROM state").fetchone()
-    if row is None or min(row) < 0:
+    row = connection.execute("SELECT generation, epoch, next_number, next_id, n_items, n_rows FROM state").fetchone()
+    if not has_types(row, int, int, int, int, int, int) or min(row) < 0:
         raise FileFormatError("is damaged: its state cannot be read")
     return State(*row)
 
@@ -137,6 +147,6 @@ def read_state(connection: sqlite3.Connection) -> State:
 def write_state(connection: sqlite3.Connection, state: State) -> None:
     """Keep the state; the generation must have gone up."""
     connection.execute(
-        "UPDATE state SET generation = ?, epoch = ?, next_number = ?, next_id = ?, n_items = ?",
-        (state.generation, state.epoch, state.next_number, state.next_id, state.n_items),
+        "UPDATE state SET generation = ?, epoch = ?, next_number = ?, next_id = ?, n_items = ?, n_rows = ?",
+        (state.generation, state.epoch, state.next_number, state.next_id, state.n_items, state.n_rows),
     )

@@ -93,7 +93,7 @@ class Question:
             found = _vectors.reranked(connection, self.vectors, found.ids, _check_count("k", k), self.stored)
         ids = np.full(found.ids.shape, None, object)
         there = found.ids >= 0
-        ids[there] = following.names(connection, found.ids[there])
+        ids[there] = following.names(connection, state, found.ids[there])
         return Matches(ids, found.distances)
 
     def answer_radius(self, following: Following, view: View, radius: float, *, where: str | None) -> RadiusMatches:
@@ -106,7 +106,7 @@ class Question:
             self.codes, radius, weights=self.weights, filter=bits, n_threads=self.n_threads
         )
         ids = np.empty(len(found.ids), object)
-        ids[:] = following.names(connection, found.ids)
+        ids[:] = following.names(connection, state, found.ids)
         return RadiusMatches(found.offsets, ids, found.distances)
 
     def _nearest(self, index: Index, k: int, bits: U8 | None) -> Neighbors:

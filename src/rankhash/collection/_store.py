@@ -155,12 +155,14 @@ class Change:
         bare = ids is None or (len(ids) > 0 and ids[0] == own and list(ids) == list(numbered))
         first = own if bare else state.next_number
         names: list[Id] = list(numbered if ids is None else ids)
-        if not bare or (texts is not None and any(text is not None for text in texts)):
+        named = not bare or (texts is not None and any(text is not None for text in texts))
+        if named:
             self._insert_items(first, names, texts)
             _where.fill_fields(self.connection, first)
+            state.n_rows += len(names)
         if stored is not None:
             _vectors.insert(self.connection, first, stored)
-        _chunks.append(self.connection, self.store.layout, first, codes)
+        _chunks.append(self.connection, self.store.layout, first, codes, named=named)
         self._count(len(codes), first + len(codes), names)
         return names
 
@@ -196,7 +198,7 @@ class Change:
     def remove(self, numbers: I64) -> None:
         """Remove items by their numbers, which must all be there."""
         if len(numbers):
-            _items.delete(self.connection, numbers)
+            self.state.n_rows -= _items.delete(self.connection, numbers)
             _removed.mark_removed(self.connection, np.sort(numbers), self.state.generation + 1)
             self.state.n_items -= len(numbers)
             self._changed = True

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileFormatError, InvalidInputError
 from ..neighbors import Neighbors
+from ._schema import has_types
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -60,7 +61,11 @@ def read(connection: sqlite3.Connection, numbers: I64, kind: str, n_features: in
 
 def parsed(number: int, checksum: int, data: bytes, kind: str, n_features: int) -> NDArray[Any]:
     """One row, checked."""
-    if checksum != _checksum(number, data) or len(data) != n_features * DTYPES[kind].itemsize:
+    if (
+        not has_types((data, checksum), bytes, int)
+        or checksum != _checksum(number, data)
+        or len(data) != n_features * DTYPES[kind].itemsize
+    ):
         raise FileFormatError(f"is damaged: the vector of number {number} does not match its checksum")
     return np.frombuffer(data, DTYPES[kind])
 

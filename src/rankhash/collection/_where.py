@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import FileFormatError
 from ._memory import Memory
+from ._schema import State, has_types
 from .filters import And, Between, Compare, Exists, Filter, In, Not, Or, Value, parse
 
 I64 = NDArray[np.int64]
@@ -36,7 +38,10 @@ MAX_KEPT_BYTES = 128 << 20
 
 def read_fields(connection: sqlite3.Connection) -> dict[str, int]:
     """The fields that have an index, by their path."""
-    return dict(connection.execute("SELECT path, field FROM fields"))
+    rows = connection.execute("SELECT path, field FROM fields").fetchall()
+    if not all(has_types(row, str, int) for row in rows):
+        raise FileFormatError("is damaged: its indexed fields cannot be read")
+    return dict(rows)
 
 
 def field_name(path: str) -> str:
@@ -65,14 +70,21 @@ def fill_fields(connection: sqlite3.Connection, first: int) -> None:
         _fill(connection, path, field, first)
 
 
+_FACETS = f"""SELECT ? AS field, {_KIND} AS kind,
+    CASE WHEN json_type(metadata, ?) IN ('null', 'array', 'object') THEN '' ELSE json_extract(metadata, ?) END AS value,
+    number FROM items WHERE number >= ? AND json_type(metadata, ?) IS NOT NULL"""
+
+
 def _fill(connection: sqlite3.Connection, path: str, field: int, first: int) -> None:
-    connection.execute(
-        f"""INSERT INTO facets (field, kind, value, number)
-            SELECT ?, {_KIND} AS kind, CASE WHEN json_type(metadata, ?) IN ('null', 'array', 'object') THEN ''
-            ELSE json_extract(metadata, ?) END, number
-            FROM items WHERE number >= ? AND json_type(metadata, ?) IS NOT NULL""",
-        (field, path, path, path, first, path),
-    )
+    values = (field, path, path, path, first, path)
+    connection.execute(f"INSERT INTO facets (field, kind, value, number) {_FACETS}", values)
+
+
+def count_missing(connection: sqlite3.Connection, path: str, field: int) -> int:
+    """How many entries the index of a field lacks."""
+    values = (field, path, path, path, 0, path)
+    query = f"SELECT count(*) FROM ({_FACETS} EXCEPT SELECT field, kind, value, number FROM facets)"
+    return int(connection.execute(query, values).fetchone()[0])
 
 
 # -- SQL -----------------------------------------------------------------------------------------------------------
@@ -179,17 +191,27 @@ class Answers:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, _Answer] = OrderedDict()
         self._changing = threading.Lock()
+        self._counted = False
 
-    def bitmap(self, connection: sqlite3.Connection, memory: Memory, expression: str, next_number: int) -> U8:
+    def bitmap(self, connection: sqlite3.Connection, memory: Memory, expression: str, state: State) -> U8:
         """The items that pass, as a bit for each of ``memory.index.ids``."""
         tree = parse(expression)
         with self._changing:
             answer = self._kept.get(expression)
             if answer is None or answer.generation != memory.generation:
-                answer = _brought_up(answer, connection, memory, tree, next_number)
+                self._count_rows(connection, state)
+                answer = _brought_up(answer, connection, memory, tree, state.next_number)
                 self._keep(expression, answer)
             self._kept.move_to_end(expression)
             return answer.bits
+
+    def _count_rows(self, connection: sqlite3.Connection, state: State) -> None:
+        """Make sure once that no row was lost: a filter would pass over it in silence."""
+        if not self._counted:
+            n_rows = connection.execute("SELECT count(*) FROM items NOT INDEXED").fetchone()[0]
+            if n_rows != state.n_rows:
+                raise FileFormatError(f"is damaged: {n_rows} rows of items are left of {state.n_rows}")
+            self._counted = True
 
     def _keep(self, expression: str, answer: _Answer) -> None:
         self._kept[expression] = answer

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..errors import FileFormatError, StorageError
-from . import _chunks, _items, _removed, _vectors
+from . import _chunks, _items, _removed, _vectors, _where
 from ._connections import translated
 from ._memory import Memory
 from ._schema import read_state
@@ -134,6 +134,9 @@ def _together(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
     numbers = memory.index.ids
     if len(numbers) and numbers[-1] >= state.next_number:
         yield f"number {numbers[-1]} is there, but the next one is {state.next_number}"
+    n_rows = connection.execute("SELECT count(*) FROM items NOT INDEXED").fetchone()[0]
+    if n_rows != state.n_rows:
+        yield f"{n_rows} rows of items are left of {state.n_rows}"
     for table, all_of_them in (("items", False), ("vectors", store.store_vectors != "none")):
         rows = connection.execute(f"SELECT number FROM {table} ORDER BY number")
         named = np.fromiter((number for (number,) in rows), np.int64)
@@ -142,3 +145,9 @@ def _together(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
             yield f"the table {table} has number {strange[0]}, which has no code"
         if all_of_them and len(named) < len(numbers):
             yield f"{len(numbers) - len(named)} items have no vector"
+    _, have_rows = _chunks.look_up(connection, numbers)
+    if have_rows.sum() != n_rows:
+        yield f"{have_rows.sum()} items belong into the table items, which has {n_rows} rows"
+    for path, field in _where.read_fields(connection).items():
+        if _where.count_missing(connection, path, field):
+            yield f"the index of the field {_where.field_name(path)} is not complete; drop it and make it again"

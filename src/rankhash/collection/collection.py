@@ -245,8 +245,8 @@ class Collection:
 
     def ids(self) -> list[Id]:
         """The ids of all items in the order in which they were added."""
-        with self._following.now() as (connection, memory, _):
-            return self._following.names(connection, memory.index.ids)
+        with self._following.now() as (connection, memory, state):
+            return self._following.names(connection, state, memory.index.ids)
 
     def get(self, ids: Sequence[Id] | ArrayLike) -> list[Item]:
         """The items of the given ids, all of which must be there."""
@@ -266,7 +266,7 @@ class Collection:
             vectors = ordered[np.argsort(order)]
         items = []
         for number, name, code, vector in zip(numbers.tolist(), names, codes, vectors, strict=True):
-            found, text = rows.get(number, (number, None))
+            found, text = rows[number]
             if found != name:
                 raise FileFormatError(f"is damaged: the id {name!r} leads to the item {found!r}")
             items.append(Item(name, code, _items.parse(text), vector))

@@ -220,7 +220,7 @@ def _read_rows(store: Store, connection: sqlite3.Connection, numbers: NDArray[np
     if store.store_vectors != "none":
         vectors = _vectors.read(connection, numbers, store.store_vectors, store.hasher.n_features_in_)
     rows = _items.read(connection, numbers.tolist())
-    pairs = [rows.get(number, (number, None)) for number in numbers.tolist()]
+    pairs = [rows[number] for number in numbers.tolist()]
     return _Rows([name for name, _ in pairs], [text for _, text in pairs], codes, vectors)
 
 
