@@ -96,6 +96,9 @@ def test_the_first_page_lists_every_verb():
 
 
 def test_commands_of_the_pages_run_one_after_the_other(folder):
+    items = [json.loads(line) for line in Path("items.jsonl").read_text(encoding="utf-8").splitlines()]
+    numbered = [json.dumps(item | {"id": 1000 + i}) for i, item in enumerate(items)]
+    Path("items.jsonl").write_text("\n".join(numbered), encoding="utf-8")
     for verb in OF_A_COLLECTION:
         (block,) = re.findall(r"```sh\n(.*?)```", (PAGES / f"{verb}.md").read_text(encoding="utf-8"), re.DOTALL)
         for line in block.splitlines():

@@ -34,9 +34,10 @@ class Verbs(click.Group):
         run: Callable[..., Any] = super().main
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)
-        warnings.showwarning = _show_warning
         try:
-            sys.exit(run(*args, standalone_mode=False, **extra) or 0)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                sys.exit(run(*args, standalone_mode=False, **extra) or 0)
         except BrokenPipeError:  # whoever read our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
