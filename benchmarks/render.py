@@ -20,7 +20,7 @@ FILES = [HERE.parent / "README.md", HERE.parent / "docs" / "benchmarks.md"]
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
-GROUPS = ["scan", "single", "tables", "filter", "encode", "threads", "memory"]
+GROUPS = ["scan", "single", "tables", "filter", "encode", "threads", "memory", "collection"]
 
 
 def main() -> int:
