@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,14 +91,13 @@ class Following:
         wanted: list[int] = numbers.tolist()
         if state.n_rows == 0:
             return list(wanted)
-        known = self._names
-        found = {number: known[number] for number in wanted if number in known}
-        missing = [number for number in {*wanted} if number not in found]
-        if missing:
-            rows = _items.read(connection, missing)
-            found.update((number, rows[number][0]) for number in missing)
-            self._remember({number: found[number] for number in missing[:MAX_NAMES]})
-        return [found[number] for number in wanted]
+        names = [*map(self._names.get, wanted)]
+        missing = {number for number, name in zip(wanted, names, strict=True) if name is None} if None in names else ()
+        if not missing:
+            return names  # type: ignore[return-value]
+        rows = _items.read(connection, [*missing])
+        self._remember({number: rows[number][0] for number in islice(missing, MAX_NAMES)})
+        return [rows[number][0] if name is None else name for number, name in zip(wanted, names, strict=True)]
 
     def _remember(self, names: dict[int, Id]) -> None:
         if len(self._names) + len(names) > MAX_NAMES:
