@@ -9,9 +9,12 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .itq import ITQ
+from .klsh import KLSH
+from .ksh import KSH
 from .lsh import LSH
 from .mlh import MLH
 from .rsh import RSH
+from .sdh import SDH
 from .spectral import SpectralHashing
 from .srsh import SRSH
 from .wta import WTA
@@ -19,9 +22,12 @@ from .wta import WTA
 __all__ = [
     "HASHERS",
     "ITQ",
+    "KLSH",
+    "KSH",
     "LSH",
     "MLH",
     "RSH",
+    "SDH",
     "SRSH",
     "WTA",
     "Hasher",
@@ -32,7 +38,7 @@ __all__ = [
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 
