@@ -201,9 +201,10 @@ def _insert(connection: sqlite3.Connection, chunk: Chunk) -> None:
 
 
 def _checksum(last: int, first: int, n: int, numbers: bytes | None, named: bytes | None, codes: bytes) -> bytes:
-    digest = hashlib.sha256(f"{last},{first},{n},{numbers is None},{named is None};".encode())
-    for part in (numbers, named, codes):
-        digest.update(part or b"")
+    parts = (numbers or b"", named or b"", codes)
+    digest = hashlib.sha256(f"{last},{first},{n},{','.join(str(len(part)) for part in parts)};".encode())
+    for part in parts:
+        digest.update(part)
     return digest.digest()
 
 

@@ -176,4 +176,5 @@ def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _checksum(number: int, name: Id, text: str | None) -> int:
-    return zlib.crc32(f"{number},{name!r},{text}".encode())
+    kind = "integer" if isinstance(name, int) else "text"
+    return zlib.crc32(f"{number}\0{kind}\0{name}\0{text or ''}".encode(errors="surrogatepass"))
