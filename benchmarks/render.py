@@ -1,7 +1,8 @@
 """Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
-``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Needs nothing but Python.
+``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Others stand in ``reports.py``. Needs nothing but
+Python.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from reports import REPORTS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
@@ -46,7 +48,7 @@ def main() -> int:
 
 def load_results(folder: Path) -> dict[str, dict[str, Any]]:
     """The results of every group that was measured."""
-    paths = {group: folder / f"{group}.json" for group in GROUPS}
+    paths = {name: folder / f"{name}.json" for name in (*GROUPS, *REPORTS)}
     return {group: json.loads(path.read_text(encoding="utf-8")) for group, path in paths.items() if path.exists()}
 
 
@@ -61,10 +63,13 @@ def render(text: str, results: dict[str, dict[str, Any]], name: str) -> str:
 def _block(block: str, results: dict[str, dict[str, Any]], name: str) -> str:
     """The table of a group, or with ``_goals`` behind its name only the lines that have a goal."""
     group = block.removesuffix("_goals")
-    if group not in GROUPS:
-        raise SystemExit(f"{name} asks for bench:{block}; there are {', '.join(GROUPS)}, each also with _goals")
+    if group not in GROUPS and block not in REPORTS:
+        known = f"{', '.join(GROUPS)}, each also with _goals, and {', '.join(REPORTS)}"
+        raise SystemExit(f"{name} asks for bench:{block}; there are {known}")
     if group not in results:
         return "_Not measured yet._\n"
+    if block in REPORTS:
+        return REPORTS[block](results[block])
     lines = _lines(results[group], only_goals=block != group)
     return "\n".join([HEADER, *lines, "", _origin(results[group])]) + "\n"
 
