@@ -69,7 +69,7 @@ def write_file(path: PathLike, tensors: Tensors, header: dict[str, Any], kind: s
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-    _sync(target.parent)
+    sync_folder(target.parent)
 
 
 def to_bytes(tensors: Tensors, header: dict[str, Any], kind: str) -> bytes:
@@ -115,7 +115,7 @@ def _finish(path: Path, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _sync(directory: Path) -> None:
+def sync_folder(directory: Path) -> None:
     """Flush a directory's names to the disk, where the system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

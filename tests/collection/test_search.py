@@ -125,6 +125,15 @@ def test_items_that_equal_each_other_come_in_the_order_of_adding(collection, vec
     ]
 
 
+def test_ids_may_be_asked_for_more_than_once(stored, vectors):
+    once = {item.id: item for item in stored.get(["item-1", 3])}
+    for item in stored.get([3, "item-1", 3, 3]):
+        assert (item.vector == once[item.id].vector).all()
+        assert (item.code == once[item.id].code).all()
+    found = stored.search_ids([3, 3], 4, rerank=30)
+    assert found.ids[0].tolist() == found.ids[1].tolist()
+
+
 def test_an_empty_collection_answers(collection, vectors):
     assert collection.search(vectors[:2], 3).ids.tolist() == [[None] * 3] * 2
     assert collection.count("a = 1") == 0

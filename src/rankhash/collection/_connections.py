@@ -37,6 +37,7 @@ class Connections:
     """The connections of one collection."""
 
     def __init__(self, path: str, *, writable: bool, timeout: float) -> None:
+        check_sqlite()
         self.path = path
         self.writable = writable
         self.timeout = timeout
@@ -158,6 +159,12 @@ def connect(path: str, *, writable: bool, timeout: float) -> sqlite3.Connection:
         if log.exists() and log.stat().st_size:
             raise
         return _connect(location, "immutable=1", timeout, query_only=True)
+
+
+def check_sqlite() -> None:
+    """Raise if Python's SQLite is too old for STRICT tables and JSON."""
+    if sqlite3.sqlite_version_info < (3, 38):
+        raise StorageError(f"collections need SQLite 3.38 or later, this Python has {sqlite3.sqlite_version}")
 
 
 def _connect(location: Path, mode: str, timeout: float, *, query_only: bool) -> sqlite3.Connection:

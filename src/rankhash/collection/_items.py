@@ -33,8 +33,8 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 # -- checks at the door --------------------------------------------------------------------------------------------
 
 
-def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None) -> list[Id]:
-    """Ids as Python integers and text, all different."""
+def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None, *, unique: bool = True) -> list[Id]:
+    """Ids as Python integers and text, all different unless they need not be."""
     if isinstance(ids, (str, bytes, int)) or not hasattr(ids, "__iter__"):
         raise IdError(f"ids must be a list of integers or strings, got {ids!r}")
     names = ids.tolist() if isinstance(ids, np.ndarray) else [_plain(name) for name in ids]
@@ -46,7 +46,7 @@ def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None) -> list[Id]:
         raise IdError(f"ids must be integers or strings, got {wrong!r}")
     for name in names if str in kinds or (names and not SMALLEST <= min(names) <= max(names) <= LARGEST) else ():
         _check_id(name)
-    if len({*names}) < len(names):
+    if unique and len({*names}) < len(names):
         seen: set[Id] = set()
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise IdError(f"the id {again!r} is given more than once")

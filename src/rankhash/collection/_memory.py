@@ -25,7 +25,7 @@ class Memory:
         self._reset()
 
     def _reset(self) -> None:
-        self.index: Index = FlatIndex(self._layout)
+        self.index = new_index(self._layout, 0)
         self.generation = -1
         self.epoch = -1
         self._next = 0  # numbers below it are in the index, or removed
@@ -57,7 +57,10 @@ class Memory:
 
     def _take_codes(self, connection: sqlite3.Connection) -> None:
         layout, start = self._layout, self._next
-        codes = np.empty((_chunks.count(connection, layout, start), layout.n_bytes), np.uint8)
+        n_codes = _chunks.count(connection, layout, start)
+        if start == 0:
+            self.index = new_index(layout, n_codes)
+        codes = np.empty((n_codes, layout.n_bytes), np.uint8)
         chunks: list[_chunks.Chunk] = []
         filled = 0
         for chunk in _chunks.read(connection, layout, start):
@@ -90,6 +93,11 @@ class Memory:
     def _remove(self, numbers: I64) -> None:
         if len(numbers):
             self.index.remove(numbers)
+
+
+def new_index(layout: CodeLayout, n_codes: int) -> Index:  # noqa: ARG001
+    """The kind of index that suits so many codes."""
+    return FlatIndex(layout)
 
 
 def _are_next(chunks: list[_chunks.Chunk], start: int) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _files
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError, InvalidInputError, StorageError
 from ..hashers import Hasher, hasher_from_bytes, hasher_to_bytes
@@ -229,7 +230,7 @@ def _create_file(target: Path, settings: Settings) -> None:
         temporary.touch(exist_ok=False)
         with contextlib.closing(connect(str(temporary), writable=True, timeout=5)) as connection:
             _fill(connection, settings)
-        os.link(temporary, target)  # unlike renaming, this does not replace what somebody else made meanwhile
+        _move(temporary, target)
     except FileExistsError:
         raise StorageError(f"{target} is there already; remove it first, or open it") from None
     except OSError as error:
@@ -240,6 +241,17 @@ def _create_file(target: Path, settings: Settings) -> None:
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):
                 os.unlink(f"{temporary}{suffix}")
+
+
+def _move(source: Path, target: Path) -> None:
+    """Give a file its name for good, without replacing what somebody else made meanwhile."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.rename(source, target)
+    _files.sync_folder(target.parent)
 
 
 def _fill(connection: sqlite3.Connection, settings: Settings) -> None:

@@ -250,7 +250,7 @@ class Collection:
 
     def get(self, ids: Sequence[Id] | ArrayLike) -> list[Item]:
         """The items of the given ids, all of which must be there."""
-        names = _items.as_ids(ids)
+        names = _items.as_ids(ids, unique=False)
         with self._following.now() as (connection, memory, _):
             numbers = _items.find_all(connection, names)
             return self._items(connection, numbers, memory.index.get(numbers), names)
@@ -261,9 +261,9 @@ class Collection:
         rows = _items.read(connection, numbers.tolist())
         vectors: Any = [None] * len(numbers)
         if self.store_vectors is not None:
-            order = np.argsort(numbers)
-            ordered = _vectors.read(connection, numbers[order], self.store_vectors, self.hasher.n_features_in_)
-            vectors = ordered[np.argsort(order)]
+            ascending, places = np.unique(numbers, return_inverse=True)
+            ordered = _vectors.read(connection, ascending, self.store_vectors, self.hasher.n_features_in_)
+            vectors = ordered[places]
         items = []
         for number, name, code, vector in zip(numbers.tolist(), names, codes, vectors, strict=True):
             found, text = rows[number]
@@ -323,7 +323,7 @@ class Collection:
 
         ``"asymmetric"`` scoring and ``rerank`` need stored vectors.
         """
-        names = _items.as_ids(ids)
+        names = _items.as_ids(ids, unique=False)
         with self._following.now() as view:
             connection, memory, _ = view
             numbers = _items.find_all(connection, names)

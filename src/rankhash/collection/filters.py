@@ -294,7 +294,7 @@ class _Parser:
         return value
 
     def _number(self, token: _Token) -> int | float:
-        if re.fullmatch(r"[-+]?\d{1,18}", token.text):
+        if re.fullmatch(r"[-+]?\d{1,19}", token.text) and -(2**63) <= int(token.text) < 2**63:
             return int(token.text)
         value = float(token.text)
         if abs(value) == float("inf"):
