@@ -21,7 +21,7 @@ from .errors import (
     RankhashError,
     StorageError,
 )
-from .hashers import ITQ, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
+from .hashers import ITQ, JRSH, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -31,6 +31,7 @@ __version__ = _version("rankhash")
 
 __all__ = [
     "ITQ",
+    "JRSH",
     "KLSH",
     "KSH",
     "LSH",
