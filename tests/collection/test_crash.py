@@ -121,7 +121,7 @@ def test_an_exception_in_the_middle_of_a_change_undoes_it(collection, vectors, m
 
     collection.add(vectors[:10], [f"a{i}" for i in range(10)])
     with monkeypatch.context() as patched:
-        patched.setattr(_chunks, "append", lambda *_: 1 / 0)
+        patched.setattr(_chunks, "append", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             collection.upsert(vectors[:10], [f"a{i}" for i in range(5, 15)])
     assert collection.ids() == [f"a{i}" for i in range(10)]
