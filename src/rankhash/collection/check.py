@@ -23,9 +23,11 @@ def check_file(path: str | os.PathLike[str], *, timeout: float = 5.0) -> CheckRe
     """What is damaged in the file of a collection, also if it cannot be opened for that.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = open(f"{folder}/x.rankhash", "w").write("no collection")
-    ...     len(check_file(f"{folder}/x.rankhash").problems)
+    ...     path = Path(folder) / "x.rankhash"
+    ...     _ = path.write_text("no collection")
+    ...     len(check_file(path).problems)
     1
     """
     name = os.fspath(path)
