@@ -1,8 +1,8 @@
 """Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
-``scan``; ``bench:scan_goals`` takes only its lines that have a goal; ``quality_tables.BLOCKS`` names further ones.
-Needs nothing but Python.
+``scan``; ``bench:scan_goals`` takes only its lines that have a goal. ``quality_tables.BLOCKS`` and ``reports.REPORTS``
+name further ones. Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quality_tables import BLOCKS
+from reports import REPORTS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
@@ -23,7 +24,7 @@ FILES = [HERE.parent / "README.md", DOCS / "benchmarks.md", DOCS / "guide" / "me
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
-GROUPS = ["scan", "single", "lookup", "tables", "filter", "encode", "threads", "memory"]
+GROUPS = ["scan", "single", "lookup", "tables", "filter", "encode", "threads", "memory", "collection"]
 
 
 def main() -> int:
@@ -50,7 +51,7 @@ def main() -> int:
 
 def load_results(folder: Path) -> dict[str, dict[str, Any]]:
     """The results of every group that was measured."""
-    paths = {group: folder / f"{group}.json" for group in GROUPS}
+    paths = {name: folder / f"{name}.json" for name in (*GROUPS, *REPORTS)}
     return {group: json.loads(path.read_text(encoding="utf-8")) for group, path in paths.items() if path.exists()}
 
 
@@ -66,10 +67,13 @@ def render(text: str, results: dict[str, dict[str, Any]], name: str, drawn: dict
 def _block(block: str, results: dict[str, dict[str, Any]], name: str) -> str:
     """The table of a group, or with ``_goals`` behind its name only the lines that have a goal."""
     group = block.removesuffix("_goals")
-    if group not in GROUPS:
-        raise SystemExit(f"{name} asks for bench:{block}; there are {', '.join(GROUPS)}, each also with _goals")
+    if group not in GROUPS and block not in REPORTS:
+        known = f"{', '.join(GROUPS)}, each also with _goals, and {', '.join(REPORTS)}"
+        raise SystemExit(f"{name} asks for bench:{block}; there are {known}")
     if group not in results:
         return "_Not measured yet._\n"
+    if block in REPORTS:
+        return REPORTS[block](results[block])
     lines = _lines(results[group], only_goals=block != group)
     return "\n".join([HEADER, *lines, "", _origin(results[group])]) + "\n"
 

@@ -105,6 +105,30 @@ def test_unclosed_or_unknown_marker_is_refused(page: Path, text: str) -> None:
     assert page.read_text(encoding="utf-8") == text
 
 
+def test_reports_of_kills_and_of_memory_are_drawn(page: Path) -> None:
+    origin = {
+        "machine": {"cpu": "Some CPU", "cores": 2},
+        "commit": "0123456789abcdef",
+        "dirty": False,
+        "date": "2026-01-01",
+    }
+    changes = {"acknowledged": 5, "the whole change under way was kept": 2}
+    row = {"verb": "add", "rows": 10_000, "features": 128, "file_megabytes": 5, "megabytes": 99.7, "seconds": 1.5}
+    results = {
+        "kill": {"provenance": origin, "kills": 7, "seed": 0, "changes": changes, "failures": ["kill 3: lost"]},
+        "bounded": {"provenance": origin, "records": [row]},
+    }
+    for name, result in results.items():
+        (page.parent / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
+    page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in results), encoding="utf-8")
+    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| kills | 7 |\n| acknowledged | 5 |" in text
+    assert "damaged files** | **1** |" in text
+    assert "| add | 10,000 × 128 | 5 | 100 | 1.5 |" in text
+    assert text.count("Some CPU, 2 cores; commit 0123456789; 2026-01-01") == 2
+
+
 def test_every_group_has_a_module_and_a_place_in_the_tables() -> None:
     modules = sorted(path.stem for path in (BENCHMARKS / "groups").glob("[!_]*.py"))
     order = (BENCHMARKS / "render.py").read_text(encoding="utf-8")
@@ -182,7 +206,7 @@ def test_quick_run_keeps_raw_samples_and_compares_answers(tmp_path: Path, group:
         assert all(len(repetitions) == case["params"]["repeats"] for repetitions in times.values())
 
 
-@pytest.mark.parametrize("group", ["filter", "memory", "encode"])
+@pytest.mark.parametrize("group", ["filter", "memory", "encode", "collection"])
 def test_quick_run_needs_no_faiss_where_there_is_no_peer(tmp_path: Path, group: str) -> None:
     done = run_script("run.py", group, "--quick", "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -5,12 +5,13 @@ A file ``<what>-<version>`` is never changed or removed; a new version of the fo
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankhash import CodeLayout, FlatIndex, TableIndex, load_hasher, open_index
+from rankhash import CodeLayout, Collection, FlatIndex, TableIndex, load_hasher, open_index
 
 GOLDEN = Path(__file__).parent / "golden"
 VECTORS = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
@@ -48,6 +49,32 @@ def test_tables_of_version_1_hold_their_codes_and_find_them():
         near = index.search_radius(index.get([8]), 0)
         equal = np.flatnonzero((symbols == symbols[8]).all(axis=1))
         assert near.ids.tolist() == [i for i in equal if i != 9]
+
+
+def test_collection_of_version_1_holds_its_items(tmp_path):
+    path = tmp_path / "x.rankhash"
+    shutil.copy(GOLDEN / "collection-1.rankhash", path)
+    with Collection.open(path) as collection:
+        assert collection.check().problems == ()
+        expected = [0, 2, 3, 4, *(f"n{i}" for i in range(5, 12)), 100, 12, "ç", "n5 again"]
+        expected.remove("n5")
+        assert collection.ids() == expected
+        assert collection.hasher.fingerprint == load_hasher(GOLDEN / "lsh-1.safetensors").fingerprint
+        assert [item.metadata for item in collection.get(["n6", 100, "ç", 0])] == [
+            {"i": 6, "tag": "even"},
+            None,
+            {"deep": {"er": [1, None, True]}},
+            None,
+        ]
+        np.testing.assert_array_equal(collection.get(["n8"])[0].vector, VECTORS[8].astype(np.float16))
+        np.testing.assert_array_equal(collection.get([4])[0].code, collection.hasher.encode(VECTORS[4:5])[0])
+        assert collection.count("tag = 'even' and i > 6") == 2
+        assert collection.stats().indexed_fields == ("tag",)
+        assert collection.search(VECTORS[8:9], 1).ids[0, 0] == "n8"
+    with Collection.open(path, "rw") as collection:
+        assert collection.add(VECTORS[:1]) == [101]
+        collection.compact()
+        assert collection.check().problems == ()
 
 
 @pytest.mark.parametrize(

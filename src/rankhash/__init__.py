@@ -9,13 +9,17 @@ from importlib.metadata import version as _version
 
 from ._kernels import CpuInfo, cpu_info
 from .codes import CodeLayout
+from .collection import Collection, Item, Matches, RadiusMatches
 from .errors import (
+    BusyError,
     FileFormatError,
+    FilterError,
     IdError,
     InvalidInputError,
     InvalidTypeError,
     LayoutMismatchError,
     RankhashError,
+    StorageError,
 )
 from .hashers import (
     AGH,
@@ -60,23 +64,30 @@ __all__ = [
     "SPLH",
     "SRSH",
     "WTA",
+    "BusyError",
     "CodeLayout",
+    "Collection",
     "CpuInfo",
     "FileFormatError",
+    "FilterError",
     "FlatIndex",
     "Hasher",
     "IdError",
     "Index",
     "InvalidInputError",
     "InvalidTypeError",
+    "Item",
     "LayoutMismatchError",
+    "Matches",
     "MinHash",
     "Neighbors",
+    "RadiusMatches",
     "RadiusNeighbors",
     "RankNeighbors",
     "RankNeighborsTransformer",
     "RankhashError",
     "SpectralHashing",
+    "StorageError",
     "TableIndex",
     "Tuning",
     "as_vectors",

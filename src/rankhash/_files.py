@@ -22,15 +22,16 @@ import math
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 from .errors import FileFormatError, InvalidInputError
 
@@ -68,7 +69,14 @@ def write_file(path: PathLike, tensors: Tensors, header: dict[str, Any], kind: s
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-    _sync(target.parent)
+    sync_folder(target.parent)
+
+
+def to_bytes(tensors: Tensors, header: dict[str, Any], kind: str) -> bytes:
+    """What :func:`write_file` would write, for keeping inside another file."""
+    arrays = {name: _storable(name, array) for name, array in tensors.items()}
+    data: bytes = save(arrays, metadata={KEY: _json(_contents(arrays, header, kind))})
+    return data
 
 
 def _create(path: Path, *, like: Path) -> int:
@@ -107,7 +115,7 @@ def _finish(path: Path, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _sync(directory: Path) -> None:
+def sync_folder(directory: Path) -> None:
     """Flush a directory's names to the disk, where the system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -156,14 +164,24 @@ def read_file(path: PathLike, kind: str, *, mmap: bool = False, verify: bool = T
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise FileFormatError("is not a file")
         with open(path, "rb") as file:
-            contents, entries, start = _read_head(file)
-            _check_contents(contents, entries, kind)
-            read = _map if mmap else _copy
-            tensors = {entry.name: read(file, start, entry) for entry in entries}
-            if verify:
-                _check_tensors(tensors, contents["sha256"])
+            return _read(file, os.fstat(file.fileno()).st_size, kind, _map if mmap else _copy, verify)
     except FileFormatError as error:
         raise FileFormatError(f"{os.fspath(path)} {error}") from None
+
+
+def from_bytes(data: bytes, kind: str) -> tuple[dict[str, Any], Tensors]:
+    """The header and the tensors of what :func:`to_bytes` made; checked as :func:`read_file` does."""
+    return _read(BytesIO(data), len(data), kind, _copy, verify=True)
+
+
+def _read(
+    file: Any, n_bytes: int, kind: str, tensor: Callable[[Any, int, _Entry], NDArray[Any]], verify: bool
+) -> tuple[dict[str, Any], Tensors]:
+    contents, entries, start = _read_head(file, n_bytes)
+    _check_contents(contents, entries, kind)
+    tensors = {entry.name: tensor(file, start, entry) for entry in entries}
+    if verify:
+        _check_tensors(tensors, contents["sha256"])
     return contents["header"], tensors
 
 
@@ -178,9 +196,8 @@ class _Entry:
     end: int
 
 
-def _read_head(file: BufferedReader) -> tuple[dict[str, Any], list[_Entry], int]:
+def _read_head(file: BinaryIO, n_bytes: int) -> tuple[dict[str, Any], list[_Entry], int]:
     """The contents, the tensors' places and where the data start, checked against the length of the file."""
-    n_bytes = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if n_bytes < 10 or length > min(n_bytes - 8, MAX_HEADER_BYTES) or (8 + length) % 8:
         raise FileFormatError("is not a rankhash file, or is cut off")
@@ -266,7 +283,7 @@ def _digest_read(contents: dict[str, Any], entries: list[_Entry]) -> str:
         return ""
 
 
-def _copy(file: BufferedReader, start: int, entry: _Entry) -> NDArray[Any]:
+def _copy(file: BufferedReader | BytesIO, start: int, entry: _Entry) -> NDArray[Any]:
     tensor: NDArray[Any] = np.empty(entry.shape, DTYPES[entry.dtype])
     file.seek(start + entry.begin)
     if file.readinto(_bytes_of(tensor).data) != tensor.nbytes:

@@ -5,9 +5,12 @@
     RankhashError
     ├── InvalidInputError (ValueError)   vectors, codes, parameters that cannot be used
     │   ├── InvalidTypeError (TypeError) vectors that do not hold real numbers, or are sparse
-    │   └── LayoutMismatchError          codes or tables that belong to another layout
+    │   ├── LayoutMismatchError          codes or tables that belong to another layout
+    │   └── FilterError                  a filter expression with a mistake, and where it is
     ├── IdError (ValueError)             ids that are negative, repeated, taken or unknown
-    └── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
+    ├── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
+    └── StorageError (OSError)           a collection's file cannot be read or written: full, read-only, closed
+        └── BusyError                    somebody else is writing to it, and went on for longer than we waited
 """
 
 
@@ -33,3 +36,19 @@ class IdError(RankhashError, ValueError):
 
 class FileFormatError(RankhashError, ValueError):
     """A file that is damaged, foreign, or written in a format that this version does not know."""
+
+
+class FilterError(InvalidInputError):
+    """A filter expression with a mistake; ``position`` counts its characters from 0."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class StorageError(RankhashError, OSError):
+    """A collection's file cannot be read or written: the disk is full, it is read-only, or it was closed."""
+
+
+class BusyError(StorageError):
+    """Somebody else is writing to the collection and went on for longer than we waited."""

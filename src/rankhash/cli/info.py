@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
+from typing import Any
 
 import click
 
+from ..collection import Collection
 from ..hashers import load_hasher
+from . import _common
 
 
-@click.command()
-@click.argument("path", type=click.Path(exists=True, dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+@click.command(epilog=_common.examples("rankhash info hasher.safetensors", "rankhash info items.rankhash --json"))
+@click.argument("path", type=_common.existing)
+@_common.as_json_option
 def command(path: str, as_json: bool) -> None:
-    """Say what the hasher file PATH holds: the method, its parameters and the shape of its codes."""
+    """Say what the file PATH holds: a hasher, its method and the shape of its codes, or a collection and its size."""
+    _common.show(_collection_facts(path) if _common.is_collection(path) else _hasher_facts(path), as_json=as_json)
+
+
+def _collection_facts(path: str) -> dict[str, Any]:
+    with Collection.open(path) as collection:
+        return {"kind": "Collection", **asdict(collection.stats())}
+
+
+def _hasher_facts(path: str) -> dict[str, Any]:
     hasher = load_hasher(path)
     layout = hasher.layout_
-    facts = {
+    return {
         "kind": type(hasher).__name__,
         "n_symbols": layout.n_symbols,
         "arity": layout.arity,
         "bits": layout.bits,
         "n_features": int(hasher.n_features_in_),
     }
-    if as_json:
-        click.echo(json.dumps(facts))
-        return
-    for name, value in facts.items():
-        click.echo(f"{name:<12} {value}")

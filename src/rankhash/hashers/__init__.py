@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from .. import _files
 from ..errors import FileFormatError
@@ -43,6 +44,8 @@ __all__ = [
     "Hasher",
     "MinHash",
     "SpectralHashing",
+    "hasher_from_bytes",
+    "hasher_to_bytes",
     "load_hasher",
 ]
 
@@ -87,11 +90,29 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
     ...     load_hasher(f"{folder}/lsh.safetensors")
     LSH(n_symbols=16, random_state=0)
     """
-    header, arrays = _files.read_file(path, "hasher")
+    return _restore(os.fspath(path), *_files.read_file(path, "hasher"))
+
+
+def hasher_to_bytes(hasher: Hasher) -> bytes:
+    """What :meth:`Hasher.save` writes, for keeping inside another file."""
+    header, arrays = hasher._state()
+    return _files.to_bytes(arrays, header, "hasher")
+
+
+def hasher_from_bytes(data: bytes, owner: str) -> Hasher:
+    """The hasher that :func:`hasher_to_bytes` wrote; ``owner`` is the file that keeps it, for error messages."""
+    try:
+        header, arrays = _files.from_bytes(data, "hasher")
+    except FileFormatError as error:
+        raise FileFormatError(f"the hasher of {owner} {error}") from None
+    return _restore(owner, header, arrays)
+
+
+def _restore(owner: str, header: dict[str, Any], arrays: _files.Tensors) -> Hasher:
     method = header.get("method")
     if not isinstance(method, str) or method not in HASHERS:
-        raise FileFormatError(f"{os.fspath(path)} holds a hasher that this rankhash does not know: {method!r}")
+        raise FileFormatError(f"{owner} holds a hasher that this rankhash does not know: {method!r}")
     try:
         return HASHERS[method]._restore(header, arrays)
     except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{os.fspath(path)} does not describe a usable {method}: {error}") from error
+        raise FileFormatError(f"{owner} does not describe a usable {method}: {error}") from error

@@ -233,6 +233,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         A ``random_state`` that is neither None nor an integer is saved as None, and so is a callback; codes do
         not depend on them.
         """
+        header, tensors = self._state()
+        _files.write_file(path, tensors, header, "hasher")
+
+    def _state(self) -> tuple[dict[str, Any], Arrays]:
+        """Facts and arrays from which :meth:`_restore` makes this hasher again."""
         check_is_fitted(self)
         layout = self.layout_
         header = {
@@ -245,8 +250,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
             "feature_names": list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None,
         }
         arrays = {name: getattr(self, name) for name in (*self._code_arrays, *self._side_arrays)}
-        tensors = {name: array for name, array in arrays.items() if array is not None}
-        _files.write_file(path, tensors, header, "hasher")
+        return header, {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: Arrays) -> Self:

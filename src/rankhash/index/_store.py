@@ -222,11 +222,21 @@ class CodeStore:
             what = "a boolean mask" if chosen.dtype == bool else "a uint8 bitmap"
             raise InvalidInputError(f"{what} over {n} codes must have {expected} entries, got {len(chosen)}")
         if self.live is not None or self.n_ordered < self.size:
-            flags = chosen if chosen.dtype == bool else np.unpackbits(chosen, count=n, bitorder="little").astype(bool)
-            return self._mask_of_positions(self.positions_by_id()[flags])
+            flags = chosen if chosen.dtype == bool else np.unpackbits(chosen, count=n, bitorder="little").view(bool)
+            if self.n_ordered < self.size:
+                return self._mask_of_positions(self.positions_by_id()[flags])
+            return self._mask_of_living(flags)
         bits = np.zeros(len(self.blocks) * _kernels.SLICE, np.uint8)
         bits[: -(-n // 8)] = np.packbits(chosen, bitorder="little") if chosen.dtype == bool else chosen
         return bits
+
+    def _mask_of_living(self, chosen: Flags) -> U8:
+        """The bits of a flag for each living code, where ids ascend with the positions."""
+        assert self.live is not None
+        alive = np.unpackbits(self.live, count=self.size, bitorder="little").view(bool)
+        flags = np.zeros(len(self.blocks) * _kernels.BLOCK, dtype=bool)
+        flags[: self.size][alive] = chosen
+        return np.packbits(flags, bitorder="little")
 
     # -- files -----------------------------------------------------------------------------------------------------
 

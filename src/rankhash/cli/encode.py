@@ -1,0 +1,62 @@
+"""``rankhash encode``: vectors to codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from typing import IO
+
+import click
+
+from ..errors import InvalidInputError
+from ..readers import open_vectors
+from . import _common
+
+HEADER_BYTES = 128
+
+
+@click.command(
+    epilog=_common.examples(
+        "rankhash encode hasher.safetensors vectors.npy --out codes.npy",
+        "rankhash encode items.rankhash more.parquet --out codes.npy --key vector",
+    )
+)
+@click.argument("hasher", type=_common.existing)
+@click.argument("vectors", type=str)
+@click.option("--out", required=True, type=click.Path(dir_okay=False), help="The .npy file of codes to write.")
+@_common.key_option
+@_common.as_json_option
+def command(hasher: str, vectors: str, out: str, key: str | None, as_json: bool) -> None:
+    """Write the codes that HASHER, a hasher file or a collection, makes of the file VECTORS.
+
+    The codes are an array of bytes, (n, n_bytes); vectors are read a block at a time.
+    """
+    if not out.endswith(".npy"):
+        raise InvalidInputError(f"{out} must end with .npy")
+    method, data = _common.hasher_of(hasher), open_vectors(vectors, key)
+    target = Path(os.path.abspath(out))
+    temporary = target.parent / f".rankhash-{secrets.token_hex(8)}.tmp"
+    done, n_bytes = 0, method.layout_.n_bytes
+    try:
+        with open(temporary, "xb") as file, _common.progress("encoding", data.n_rows) as tell:
+            _write_header(file, 0, n_bytes)
+            for block in data:
+                file.write(method.encode(block.vectors).tobytes())
+                done += len(block.vectors)
+                tell(done)
+            file.seek(0)
+            _write_header(file, done, n_bytes)
+        os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+    _common.show({"path": out, "n_codes": done, "n_bytes": n_bytes}, as_json=as_json)
+
+
+def _write_header(file: IO[bytes], n: int, n_bytes: int) -> None:
+    """The head of a NumPy file, as long for any number of rows."""
+    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({n}, {n_bytes}), }}"
+    padded = text.ljust(HEADER_BYTES - 11) + "\n"
+    file.write(b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode("latin1"))

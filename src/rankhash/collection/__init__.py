@@ -1,0 +1,7 @@
+"""A durable search collection in one SQLite file: hasher, codes, ids, metadata and, if wanted, the vectors."""
+
+from .check import check_file
+from .collection import Collection
+from .results import CheckReport, Item, Matches, RadiusMatches, Stats
+
+__all__ = ["CheckReport", "Collection", "Item", "Matches", "RadiusMatches", "Stats", "check_file"]

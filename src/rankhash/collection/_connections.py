@@ -1,0 +1,213 @@
+"""Connections to a collection's file: one a thread at a time, none shared with another process.
+
+::
+
+    reading()   a transaction that sees one commit          many at once
+    writing()   a transaction that alone may change things  kept by COMMIT, or undone whole
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from ..errors import BusyError, FileFormatError, RankhashError, StorageError
+from ._schema import read_setting
+
+MEMORY = ":memory:"
+
+PRAGMAS = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = FAST",
+    "PRAGMA cache_size = -32768",
+)
+
+_inherited: list[sqlite3.Connection] = []
+"""Connections of the process that forked this one: SQLite allows neither to use nor to close them here."""
+
+
+class Connections:
+    """The connections of one collection."""
+
+    def __init__(self, path: str, *, writable: bool, timeout: float) -> None:
+        check_sqlite()
+        self.path = path
+        self.writable = writable
+        self.timeout = timeout
+        self.identity: str | None = None
+        """What the file calls itself, once that is known: a file that took its place is noticed."""
+        self._owner = os.getpid()
+        self._closed = False
+        self._free: list[sqlite3.Connection] = []
+        self._changing = threading.Lock()
+        self._alone = threading.Lock()  # a collection in memory is one connection
+
+    def close(self) -> None:
+        """Close every connection that nobody uses; the others when they come back."""
+        self._closed = True
+        if self._owner != os.getpid():
+            _inherited.extend(self._free)
+            self._free = []
+        while self._free:
+            with contextlib.suppress(sqlite3.Error):
+                self._free.pop().close()
+
+    def check_open(self) -> None:
+        """Raise if the collection was closed."""
+        if self._closed:
+            raise StorageError(f"the collection {self.path} is closed; open it again")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection in a transaction that sees one commit and changes nothing."""
+        with self.borrowed() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                _roll_back(connection)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection in the only transaction that may change things; what it did is kept whole or not at all."""
+        if not self.writable:
+            raise StorageError(f'{self.path} was opened for reading; open it with mode="rw" to change it')
+        with self.borrowed() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
+
+    @contextlib.contextmanager
+    def borrowed(self) -> Iterator[sqlite3.Connection]:
+        """A connection outside any transaction; SQLite's errors become ours."""
+        self._check_process()
+        with self._alone if self.path == MEMORY else contextlib.nullcontext(), self._errors():
+            self.check_open()
+            connection = self._take()
+            try:
+                yield connection
+            finally:
+                self._give(connection)
+
+    def adopt(self, connection: sqlite3.Connection) -> None:
+        """Put a connection that was made elsewhere to use."""
+        self._give(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._changing:
+            if self._free:
+                return self._free.pop()
+        connection = connect(self.path, writable=self.writable, timeout=self.timeout)
+        if self.identity is not None and read_setting(connection, "identity", str) != self.identity:
+            connection.close()
+            raise StorageError(f"{self.path} was replaced by another collection; open it again")
+        return connection
+
+    def _give(self, connection: sqlite3.Connection) -> None:
+        with self._changing:
+            if not self._closed and self._owner == os.getpid():
+                self._free.append(connection)
+                return
+        connection.close()
+
+    def _check_process(self) -> None:
+        if self._owner == os.getpid():
+            return
+        if self.path == MEMORY:
+            raise StorageError("a collection in memory stays in the process that made it; use a file to share it")
+        _inherited.extend(self._free)
+        self._free, self._owner = [], os.getpid()
+        self._changing, self._alone = threading.Lock(), threading.Lock()
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except FileFormatError as error:
+            if str(error).startswith(("is ", "has ", "holds ")):
+                raise FileFormatError(f"{self.path} {error}") from error
+            raise
+        except sqlite3.Error as error:
+            raise translated(error, self.path, self.timeout) from error
+        except UnicodeDecodeError as error:  # a message of SQLite about a damaged schema
+            raise FileFormatError(f"{self.path} is damaged: its text cannot be read") from error
+
+
+def connect(path: str, *, writable: bool, timeout: float) -> sqlite3.Connection:
+    """A connection to a file that exists, read-only where it cannot or shall not be written."""
+    location = Path(os.path.abspath(path))
+    can_write = os.access(location, os.W_OK) and os.access(location.parent, os.W_OK)
+    if writable and not can_write:
+        raise StorageError(f'{path} cannot be written here; open it with mode="r"')
+    if can_write:
+        return _connect(location, "mode=rw", timeout, query_only=not writable)
+    try:
+        return _connect(location, "mode=ro", timeout, query_only=True)
+    except sqlite3.OperationalError:
+        log = Path(f"{location}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        return _connect(location, "immutable=1", timeout, query_only=True)
+
+
+def check_sqlite() -> None:
+    """Raise if Python's SQLite is too old for STRICT tables and JSON."""
+    if sqlite3.sqlite_version_info < (3, 38):
+        raise StorageError(f"collections need SQLite 3.38 or later, this Python has {sqlite3.sqlite_version}")
+
+
+def _connect(location: Path, mode: str, timeout: float, *, query_only: bool) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(location))}?{mode}", timeout, isolation_level=None, check_same_thread=False, uri=True
+    )
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        prepare(connection, query_only=query_only)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, *, query_only: bool) -> None:
+    """Set what every connection needs."""
+    for statement in PRAGMAS:
+        connection.execute(statement)
+    if query_only:
+        connection.execute("PRAGMA query_only = ON")
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def translated(error: sqlite3.Error, path: str, timeout: float) -> RankhashError:
+    """What an error of SQLite means for the user of a collection."""
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return BusyError(
+            f"somebody else is writing to {path} and did not finish within {timeout:g} s; "
+            "try again later, or open it with a larger timeout"
+        )
+    if "full" in text:
+        return StorageError(f"the disk of {path} is full; the change was undone")
+    if "readonly" in text or "read-only" in text:
+        return StorageError(f"{path} cannot be written: {text}")
+    if "unable to open" in text or "I/O error" in text:
+        return StorageError(f"{path} cannot be read or written: {text}; the change was undone")
+    if "not a database" in text:
+        return FileFormatError(f"{path} is not a rankhash collection")
+    return FileFormatError(f"{path} is damaged: {text}; `rankhash check` says where")

@@ -1,0 +1,390 @@
+"""The public face of a collection."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..codes import CodeLayout
+from ..errors import FileFormatError, InvalidInputError
+from ..hashers import Hasher
+from ..vectors import as_vectors
+from . import _items, _searching, _vectors, transfer
+from ._connections import MEMORY
+from ._following import Following
+from ._items import Id
+from ._store import Store
+from .check import check_store
+from .filters import field_path
+from .results import CheckReport, Item, Matches, RadiusMatches, Stats
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PathLike = str | os.PathLike[str]
+U8 = NDArray[np.uint8]
+
+MODES = {"r": False, "rw": True}
+
+
+class Collection:
+    """Items with ids, metadata and codes in one file, searched in memory.
+
+    Any number of threads and processes may read; one at a time may change it, and others see the change with their
+    next call. What a call that changes it has returned from is on the disk. Make one with :meth:`create`, open it with
+    :meth:`open`, and close it, best with ``with``.
+
+    Order of results: by distance; of equal distances the item that was added earlier comes first. An item that was
+    replaced counts as added when it was replaced.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from rankhash import RSH, Collection
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = RSH(n_symbols=16, arity=4, random_state=0).fit(X)
+    >>> digits = Collection.create(":memory:", hasher, store_vectors="float16")
+    >>> names = [f"digit-{i}" for i in range(len(X))]
+    >>> _ = digits.add(X, ids=names, metadata=[{"digit": int(label)} for label in y])
+    >>> digits.search(X[:1], k=1, where="digit = 0").ids
+    array([['digit-0']], dtype=object)
+    >>> digits.count("digit in (3, 4)")
+    364
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._following = Following(store)
+
+    @classmethod
+    def create(
+        cls, path: PathLike, hasher: Hasher, *, store_vectors: str | None = None, timeout: float = 5.0
+    ) -> Collection:
+        """A new, empty collection, open for changes.
+
+        Parameters
+        ----------
+        path
+            The file to make, which must not be there yet; or ``":memory:"``.
+        hasher
+            A fitted hasher; it is kept in the file.
+        store_vectors
+            ``"float16"`` or ``"float32"`` to keep the vectors as well, for re-ranking; None for codes alone.
+        timeout
+            Seconds to wait for somebody else who is writing.
+        """
+        if not isinstance(hasher, Hasher):
+            raise InvalidInputError(f"hasher must be a fitted rankhash hasher, got {hasher!r:.80}")
+        if store_vectors is not None and store_vectors not in _vectors.DTYPES:
+            raise InvalidInputError(f'store_vectors must be None, "float16" or "float32", got {store_vectors!r}')
+        return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout))
+
+    @classmethod
+    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0) -> Collection:
+        """The collection of a file, for reading (``"r"``) or also for changes (``"rw"``)."""
+        if mode not in MODES:
+            raise InvalidInputError(f'mode must be "r" or "rw", got {mode!r}')
+        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout))
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> str:
+        """The file, or ``":memory:"``."""
+        return self._store.connections.path
+
+    @property
+    def mode(self) -> str:
+        """``"r"`` or ``"rw"``."""
+        return "rw" if self._store.connections.writable else "r"
+
+    @property
+    def hasher(self) -> Hasher:
+        """The hasher that makes the codes."""
+        return self._store.hasher
+
+    @property
+    def layout(self) -> CodeLayout:
+        """The shape of the codes."""
+        return self._store.layout
+
+    @property
+    def store_vectors(self) -> str | None:
+        """How vectors are stored: None, ``"float16"`` or ``"float32"``."""
+        return None if self._store.store_vectors == "none" else self._store.store_vectors
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __repr__(self) -> str:
+        layout = self.layout
+        return f"Collection({self.path!r}, {layout.n_symbols} symbols of arity {layout.arity}, mode={self.mode!r})"
+
+    def close(self) -> None:
+        """Close the file; a collection in memory is gone."""
+        self._store.connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError):
+            self._store.connections.close()
+
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str]]:
+        if self.path == MEMORY:
+            raise InvalidInputError("a collection in memory stays in its process; use a file to share it")
+        return Collection.open, (os.path.abspath(self.path), self.mode)
+
+    # -- changes ---------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        vectors: ArrayLike,
+        ids: Sequence[Id] | ArrayLike | None = None,
+        metadata: Sequence[dict[str, Any] | None] | None = None,
+    ) -> list[Id]:
+        """Add items and return their ids: all of them, or on any error none.
+
+        Parameters
+        ----------
+        vectors
+            (n, n_features)
+        ids
+            Integers or strings that are not in the collection; without them items get the numbers after the largest
+            integer id so far.
+        metadata
+            A dict that JSON can hold, or None, for each vector.
+        """
+        batch = self._batch(vectors, ids, metadata)
+        with self._store.changing() as change:
+            return batch.add_to(change)
+
+    def add_codes(
+        self,
+        codes: ArrayLike,
+        ids: Sequence[Id] | ArrayLike | None = None,
+        metadata: Sequence[dict[str, Any] | None] | None = None,
+    ) -> list[Id]:
+        """Add items whose codes ``(n, n_bytes)`` were made by this collection's hasher; otherwise as :meth:`add`."""
+        self._refuse_codes()
+        batch = transfer.Batch.of(self.layout.check(codes), None, ids, metadata)
+        with self._store.changing() as change:
+            return batch.add_to(change)
+
+    def upsert(
+        self,
+        vectors: ArrayLike,
+        ids: Sequence[Id] | ArrayLike,
+        metadata: Sequence[dict[str, Any] | None] | None = None,
+    ) -> None:
+        """Replace the items of ids that are in the collection, metadata included, and add the others."""
+        batch = self._batch(vectors, ids, metadata)
+        with self._store.changing() as change:
+            batch.replace_in(change)
+
+    def delete(self, ids: Sequence[Id] | ArrayLike | None = None, *, where: str | None = None) -> int:
+        """Remove items by their ids, or those that a filter passes; returns how many.
+
+        An id that is not in the collection is an error, and then nothing is removed.
+        """
+        if (ids is None) == (where is None):
+            raise InvalidInputError("delete needs either ids or where")
+        names = None if ids is None else _items.as_ids(ids)
+        with self._store.changing() as change:
+            if names is None:
+                numbers = self._following.passing(change.connection, change.state, str(where))
+            else:
+                numbers = _items.find_all(change.connection, names)
+            change.remove(numbers)
+        return len(numbers)
+
+    def compact(self) -> None:
+        """Drop what removed items left behind and give the room back to the disk."""
+        with self._store.changing() as change:
+            change.compact()
+        self._store.vacuum()
+
+    def index_field(self, field: str, *, drop: bool = False) -> None:
+        """Make an index of a metadata field, such as ``"price"`` or ``"size.width"``, or drop it.
+
+        Filters give the same answers with and without; with it, the first use of a filter that passes few items is
+        fast.
+        """
+        self._store.index_field(field_path(field), drop=drop)
+
+    def _batch(self, vectors: Any, ids: Any, metadata: Any) -> transfer.Batch:
+        codes = self.hasher.encode(vectors)
+        stored = None
+        if self.store_vectors is not None:
+            stored = _vectors.rounded(as_vectors(vectors), self.store_vectors)
+        return transfer.Batch.of(codes, stored, ids, metadata)
+
+    def _refuse_codes(self) -> None:
+        if self.store_vectors is not None:
+            raise InvalidInputError("this collection stores vectors, so that codes alone cannot be added; use add")
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def count(self, where: str | None = None) -> int:
+        """How many items there are, or how many a filter passes."""
+        if where is None:
+            return self._store.state().n_items
+        with self._following.now() as (connection, memory, state):
+            bits = self._following.bitmap(connection, memory, state, where)
+            return int(np.unpackbits(bits, bitorder="little").sum())
+
+    def ids(self) -> list[Id]:
+        """The ids of all items in the order in which they were added."""
+        with self._following.now() as (connection, memory, state):
+            return self._following.names(connection, state, memory.index.ids)
+
+    def get(self, ids: Sequence[Id] | ArrayLike) -> list[Item]:
+        """The items of the given ids, all of which must be there."""
+        names = _items.as_ids(ids, unique=False)
+        with self._following.now() as (connection, memory, _):
+            numbers = _items.find_all(connection, names)
+            return self._items(connection, numbers, memory.index.get(numbers), names)
+
+    def _items(
+        self, connection: sqlite3.Connection, numbers: NDArray[np.int64], codes: U8, names: list[Id]
+    ) -> list[Item]:
+        rows = _items.read(connection, numbers.tolist())
+        vectors: Any = [None] * len(numbers)
+        if self.store_vectors is not None:
+            ascending, places = np.unique(numbers, return_inverse=True)
+            ordered = _vectors.read(connection, ascending, self.store_vectors, self.hasher.n_features_in_)
+            vectors = ordered[places]
+        items = []
+        for number, name, code, vector in zip(numbers.tolist(), names, codes, vectors, strict=True):
+            found, text = rows[number]
+            if found != name:
+                raise FileFormatError(f"is damaged: the id {name!r} leads to the item {found!r}")
+            items.append(Item(name, code, _items.parse(text), vector))
+        return items
+
+    def search(
+        self,
+        vectors: ArrayLike,
+        k: int,
+        *,
+        where: str | None = None,
+        scoring: str = "hamming",
+        rerank: int | None = None,
+        radius: float | None = None,
+        n_threads: int | None = None,
+    ) -> Matches:
+        """The k nearest items of each query vector.
+
+        Parameters
+        ----------
+        vectors
+            The queries, (n_queries, n_features).
+        k
+            How many; places that cannot be filled have the id None and an infinite distance.
+        where
+            A filter over the metadata, such as ``"price < 20 and colour in ('red', 'blue')"``.
+        scoring
+            What a distance is: ``"hamming"``, the number of differing symbols; ``"weighted"``, the sum of the
+            hasher's weights of the differing symbols; ``"asymmetric"``, where the query keeps its real-valued scores.
+        rerank
+            Take so many candidates by their codes, then return those whose stored vectors are nearest by Euclidean
+            distance, which is then the distance of the result.
+        radius
+            Leave out items (with ``rerank``: candidates) whose codes are farther away than this.
+        n_threads
+            None uses every core that this process may use.
+        """
+        question = _searching.Question.of_vectors(self, vectors, scoring, rerank, n_threads)
+        with self._following.now() as view:
+            return question.answer(self._following, view, k, where=where, radius=radius)
+
+    def search_ids(
+        self,
+        ids: Sequence[Id] | ArrayLike,
+        k: int,
+        *,
+        where: str | None = None,
+        scoring: str = "hamming",
+        rerank: int | None = None,
+        radius: float | None = None,
+        n_threads: int | None = None,
+    ) -> Matches:
+        """The k items that are nearest to each of the given ones, which are left out themselves; as :meth:`search`.
+
+        ``"asymmetric"`` scoring and ``rerank`` need stored vectors.
+        """
+        names = _items.as_ids(ids, unique=False)
+        with self._following.now() as view:
+            connection, memory, _ = view
+            numbers = _items.find_all(connection, names)
+            items = self._items(connection, numbers, memory.index.get(numbers), names)
+            question = _searching.Question.of_items(self, items, scoring, rerank, n_threads)
+            return question.answer(self._following, view, k, where=where, radius=radius, without=numbers)
+
+    def search_radius(
+        self,
+        vectors: ArrayLike,
+        radius: float,
+        *,
+        where: str | None = None,
+        scoring: str = "hamming",
+        n_threads: int | None = None,
+    ) -> RadiusMatches:
+        """All items within ``radius`` of each query vector, however many; scoring is hamming or weighted."""
+        question = _searching.Question.of_vectors(self, vectors, scoring, None, n_threads)
+        with self._following.now() as view:
+            return question.answer_radius(self._following, view, radius, where=where)
+
+    # -- care ------------------------------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """How large the collection is, and what it is made of."""
+        return self._store.stats()
+
+    def check(self) -> CheckReport:
+        """Read everything once and say what is damaged."""
+        return check_store(self._store)
+
+    def export_file(self, path: PathLike, *, progress: Callable[[int], object] | None = None) -> int:
+        """Write all items, in the order in which they were added, to a .parquet, .jsonl or .npy file (codes alone).
+
+        Returns how many; ``progress`` is called with the number written so far.
+        """
+        return transfer.export_file(self._store, os.fspath(path), progress)
+
+    def import_file(
+        self,
+        path: PathLike,
+        key: str | None = None,
+        *,
+        metadata: Sequence[str] = (),
+        replace: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> int:
+        """Add the vectors of a file, or the items of an exported one, block by block in one change.
+
+        Parameters
+        ----------
+        path, key, metadata
+            As in :func:`rankhash.readers.open_vectors`.
+        replace
+            Whether items whose ids are in the collection are replaced; otherwise they are an error.
+        progress
+            Called with the number of items so far.
+
+        Returns
+        -------
+        int
+            How many; on any error none are added.
+        """
+        return transfer.import_file(self, os.fspath(path), key, metadata, replace=replace, progress=progress)

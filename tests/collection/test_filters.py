@@ -1,0 +1,227 @@
+"""Filters: the tree, the answers with and without an index, and where a mistake is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankhash import LSH, Collection, FilterError, InvalidInputError
+from rankhash.collection.filters import (
+    MAX_DEPTH,
+    MAX_TESTS,
+    And,
+    Between,
+    Compare,
+    Exists,
+    In,
+    Not,
+    Or,
+    field_path,
+    parse,
+)
+
+from .model import N_FEATURES, passes
+
+A, B = '$."a"', '$."b"."c"'
+
+TREES = {
+    "a = 1": Compare(A, "=", 1),
+    "a == -1.5e2": Compare(A, "=", -150.0),
+    "a=+3": Compare(A, "=", 3),
+    "a = 9223372036854775807": Compare(A, "=", 2**63 - 1),
+    "a = 9223372036854775808": Compare(A, "=", 2.0**63),
+    "b.c <> 'x'": Not(Compare(B, "=", "x")),
+    "a != true": Not(Compare(A, "=", True)),
+    'a >= "say \\"yes\\" \\\\ \\n"': Compare(A, ">=", 'say "yes" \\ \n'),
+    "a in (1, 'x', null, false)": In(A, (1, "x", None, False)),
+    "a not in (2)": Not(In(A, (2,))),
+    "a between 1 and 2 and exists b.c": And((Between(A, 1, 2), Exists(B))),
+    "a not between 'p' and 'q'": Not(Between(A, "p", "q")),
+    "EXISTS(a) Or NOT a < 2": Or((Exists(A), Not(Compare(A, "<", 2)))),
+    "a = 1 or a = 2 and a = 3": Or((Compare(A, "=", 1), And((Compare(A, "=", 2), Compare(A, "=", 3))))),
+    "(a = 1 or a = 2) and not not a = 3": And(
+        (Or((Compare(A, "=", 1), Compare(A, "=", 2))), Not(Not(Compare(A, "=", 3))))
+    ),
+    "`a`.`odd name; '` = 1": Compare('$."a"."odd name; \'"', "=", 1),
+    "größe = 'ß'": Compare('$."größe"', "=", "ß"),
+    " \n a\t=\n1 ": Compare(A, "=", 1),
+}
+
+
+@pytest.mark.parametrize("expression", TREES)
+def test_expression_means_its_tree(expression):
+    assert parse(expression) == TREES[expression]
+
+
+@pytest.mark.parametrize(
+    ("expression", "position", "message"),
+    [
+        ("", 0, "expected the name of a field, got the end"),
+        ("price", 5, "expected an operator"),
+        ("price <", 7, "expected a number or text, got the end"),
+        ("price < )", 8, "got ')'"),
+        ("price < true", 8, "expected a number or text"),
+        ("price < 5 5", 10, "expected and, or, or the end"),
+        ("price = 5x", 8, "cannot read '5'"),
+        ("price = 'abc", 8, "cannot read"),
+        ("price ; drop table items", 6, "cannot read ';'"),
+        ("(price = 1", 10, "expected )"),
+        ("a in 3", 5, "expected ("),
+        ("a in ()", 6, "expected a number"),
+        ("a in (1, )", 9, "expected a number"),
+        ("a between 1 or 2", 12, "expected and"),
+        ("a between 1 and 'x'", 16, "two numbers or two texts"),
+        ("a not = 1", 6, "expected in or between"),
+        ("and = 1", 0, "back quotes"),
+        ("exists", 6, "the name of a field"),
+        ('`a"b` = 1', 0, "without"),
+        ("a = 1e999", 4, "64 bits"),
+        ("a = '\ud800'", 4, "UTF-8"),
+        ("a. = 1", 3, "the name of a field"),
+        ("1 = a", 0, "the name of a field"),
+        ("a = b", 4, "expected a number, text"),
+    ],
+)
+def test_mistake_is_shown_with_its_position(expression, position, message):
+    with pytest.raises(FilterError) as caught:
+        parse(expression)
+    assert caught.value.position == position
+    assert message in str(caught.value)
+    assert f"character {position + 1}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_limits_hold():
+    parse("(" * MAX_DEPTH + "a = 1" + ")" * MAX_DEPTH)
+    parse(" or ".join(["a = 1"] * MAX_TESTS))
+    for hostile in ("(" * 10_000, "not " * 5000 + "a = 1", " or ".join(["a=1"] * (MAX_TESTS + 1)), "a" * 30_000):
+        with pytest.raises(FilterError):
+            parse(hostile)
+    for wrong in (3, None, b"a = 1"):
+        with pytest.raises(InvalidInputError):
+            parse(wrong)
+
+
+def test_fields_are_named_as_in_filters():
+    assert field_path("b.c") == B
+    for wrong in ("", "a b", "a.", "'a'", "a = 1"):
+        with pytest.raises(FilterError):
+            field_path(wrong)
+
+
+@given(st.text(max_size=30))
+@settings(max_examples=300)
+def test_any_text_is_a_tree_or_a_filter_error(text):
+    position = 0
+    try:
+        parse(text)
+    except FilterError as error:
+        position = error.position
+    assert 0 <= position <= len(text)
+
+
+# -- answers -------------------------------------------------------------------------------------------------------
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-4, 4),
+    st.sampled_from([0.5, -1.5, 1e300, 2**62]),
+    st.text("abç'\"\\ \n", max_size=3),
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner)
+)
+metadata = st.lists(
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(["a", "b", "x y"]), values)), min_size=1, max_size=12
+)
+literals = st.one_of(st.integers(-4, 4), st.sampled_from([0.5, -1.5, 1e300, 2**62]), st.text("abç'\"\\ \n", max_size=3))
+paths = st.sampled_from(["a", "b", "`x y`", "a.b", "b.a.a", "`missing`"])
+
+
+def written(value):
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else repr(value)
+    )
+
+
+@st.composite
+def single_conditions(draw):
+    path = draw(paths)
+    form = draw(st.sampled_from(["exists", "in", "between", "equal", "ordered"]))
+    if form == "exists":
+        return f"exists {path}"
+    if form == "in":
+        return f"{path} in ({', '.join(map(written, draw(st.lists(scalars, min_size=1, max_size=4))))})"
+    if form == "equal":
+        return f"{path} {draw(st.sampled_from(['=', '!=']))} {written(draw(scalars))}"
+    low = draw(literals)
+    if form == "ordered":
+        return f"{path} {draw(st.sampled_from(['<', '<=', '>', '>=']))} {written(low)}"
+    high = draw(st.text("ab", max_size=2) if isinstance(low, str) else st.integers(-4, 4))
+    return f"{path} between {written(low)} and {written(high)}"
+
+
+expressions = st.recursive(
+    single_conditions(),
+    lambda inner: st.one_of(
+        inner.map(lambda part: f"not ({part})"),
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]}) and ({parts[1]})"),
+        st.tuples(inner, inner).map(lambda parts: f"({parts[0]}) or ({parts[1]})"),
+    ),
+    max_leaves=5,
+)
+HASHER = LSH(8, random_state=0).fit(np.eye(N_FEATURES))
+
+
+@given(metadata, st.lists(expressions, min_size=1, max_size=4), st.sets(paths))
+@settings(max_examples=150, deadline=None)
+def test_answers_are_those_of_a_walk_over_the_tree(fields, asked, indexed):
+    with Collection.create(":memory:", HASHER) as collection:
+        half = len(fields) // 2
+        for path in indexed:
+            collection.index_field(path)
+        for part in (fields[:half], fields[half:]):
+            if part:
+                collection.add(
+                    np.ones((len(part), N_FEATURES)), [f"i{len(collection) + i}" for i in range(len(part))], part
+                )
+            known = fields[: len(collection)]
+            for expression in asked:
+                expected = [f"i{i}" for i, item in enumerate(known) if passes(parse(expression), item)]
+                assert collection.count(expression) == len(expected)
+                found = collection.search(np.ones((1, N_FEATURES)), 20, where=expression).ids[0]
+                assert [name for name in found if name is not None] == expected
+
+
+def test_items_without_metadata_are_counted_where_something_is_missing():
+    with Collection.create(":memory:", HASHER) as collection:
+        collection.add(np.ones((5, N_FEATURES)))
+        collection.add(np.ones((2, N_FEATURES)), metadata=[{"a": 1}, None])
+        assert collection.count("not exists a") == 6
+        assert collection.count("a != 1") == 6
+        assert collection.count("exists a") == 1
+        collection.delete([0, 6])
+        assert collection.count("a != 1") == 4
+
+
+def test_an_indexed_field_is_looked_up_in_its_index():
+    with Collection.create(":memory:", HASHER) as collection:
+        collection.add(np.ones((3, N_FEATURES)), metadata=[{"a": 1}, {"a": 2}, {}])
+        collection.index_field("a")
+        assert collection.stats().indexed_fields == ("a",)
+        from rankhash.collection._where import read_fields, to_sql
+
+        with collection._store.connections.reading() as connection:
+            condition, parameters = to_sql(parse("a = 2"), read_fields(connection))
+            plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT number FROM items WHERE {condition}", parameters)
+            text = " ".join(row[3] for row in plan)
+        assert "SEARCH facets USING PRIMARY KEY (field=? AND kind=? AND value=?)" in text
+        assert "SCAN items" not in text
+        collection.index_field("a", drop=True)
+        assert collection.stats().indexed_fields == ()
+        assert collection.count("a = 2") == 1
