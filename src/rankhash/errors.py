@@ -10,6 +10,9 @@
     └── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class RankhashError(Exception):
     """The base of all errors of this package."""
@@ -33,3 +36,16 @@ class IdError(RankhashError, ValueError):
 
 class FileFormatError(RankhashError, ValueError):
     """A file that is damaged, foreign, or written in a format that this version does not know."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
+    """The error for a name that is none of the known ones; it suggests the nearest.
+
+    >>> str(unknown_name("method", "SRHS", ["RSH", "SRSH"]))
+    "there is no method 'SRHS'; did you mean SRSH? Known: RSH, SRSH"
+    """
+    known = list(known)
+    lower = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    hint = f"did you mean {lower[near[0]]}? " if near else ""
+    return InvalidInputError(f"there is no {kind} {name!r}; {hint}Known: {', '.join(known)}")

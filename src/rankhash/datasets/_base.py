@@ -1,0 +1,45 @@
+"""What a data set is: :class:`Dataset`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MEAN_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Vectors, one a row, and what is known of them.
+
+    >>> Dataset("two", np.array([[0, 2], [2, 4]])).mean()
+    array([1., 3.])
+    """
+
+    name: str
+    vectors: NDArray[Any]
+    """(n, d), as the file has them"""
+
+    labels: NDArray[Any] | None = None
+    """(n,) classes"""
+
+    image_shape: tuple[int, int] | None = None
+    """Height and width, if the vectors are pictures in grey"""
+
+    queries: NDArray[Any] | None = None
+    """(n_queries, d), if the file sets queries apart"""
+
+    neighbors: NDArray[Any] | None = None
+    """(n_queries, k) rows of the vectors: the queries' true neighbours, if the file names them"""
+
+    @cache  # noqa: B019 - a data set lives as long as the run that it is for
+    def mean(self) -> NDArray[np.float64]:
+        """The mean vector, summed in float64 a few rows at a time."""
+        total = np.zeros(self.vectors.shape[1])
+        for start in range(0, len(self.vectors), MEAN_ROWS):
+            total += self.vectors[start : start + MEAN_ROWS].sum(axis=0, dtype=np.float64)
+        return total / len(self.vectors)
