@@ -9,6 +9,7 @@ import click
 from ..datasets import Dataset, load_dataset
 from ..evaluation.methods import AXES, choose_methods
 from ..evaluation.protocol import Protocol
+from ..evaluation.report import write_report
 from ..evaluation.run import LENGTHS, Experiment, Failure
 from ..evaluation.store import Store
 from ._progress import followed
@@ -69,7 +70,7 @@ def command(
         experiment = Experiment(one, chosen, lengths or LENGTHS, axes, seeds, protocol, tune)
         if not report_only:
             failures += run(experiment, store, jobs, again)
-    write(sets, store, out, failures)
+    write(sets, store, lengths or LENGTHS, out, failures)
 
 
 def run(experiment: Experiment, store: Store, jobs: int, again: bool = False) -> list[Failure]:
@@ -87,5 +88,10 @@ def run(experiment: Experiment, store: Store, jobs: int, again: bool = False) ->
         ) from None
 
 
-def write(sets: list[Dataset], store: Store, out: Path, failures: list[Failure]) -> None:
+def write(sets: list[Dataset], store: Store, lengths: tuple[int, ...], out: Path, failures: list[Failure]) -> None:
     """Write the report and say where it is."""
+    for method, reason in sorted({(failure.task.method, failure.reason) for failure in failures}):
+        click.echo(f"{method} is left out: {reason}", err=True)
+    rows = {one.name: store.rows(one.name) for one in sets}
+    path = write_report(sets, rows, lengths, out, failures)
+    click.echo(f"The report is in {path.resolve()}")
