@@ -17,19 +17,18 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
-from rankhash import ITQ, LSH, MLH, Hasher, SpectralHashing, _ranking
+from rankhash import ITQ, LSH, MLH, Hasher, SpectralHashing
+from rankhash.evaluation import Split
+from rankhash.evaluation.measure import measure
+from sets import load, paper_split
 
-F64 = NDArray[np.float64]
-N_TRAIN, N_QUERIES, N_COMPONENTS, NEIGHBOR = 1000, 3000, 40, 50
 OUT = Path(__file__).parent / "results" / "quality_baselines.json"
 
 METHODS: dict[str, Callable[[int, int], Hasher]] = {
@@ -38,16 +37,6 @@ METHODS: dict[str, Callable[[int, int], Hasher]] = {
     "ITQ": lambda bits, seed: ITQ(bits, random_state=seed),
     "MLH": lambda bits, seed: MLH(bits, random_state=seed),
 }
-
-
-@dataclass(frozen=True)
-class Split:
-    """Training vectors and queries after the reduction, and which of their pairs are similar."""
-
-    train: F64
-    queries: F64
-    similar: NDArray[np.bool_]
-    relevant: NDArray[np.bool_]
 
 
 def main() -> None:
@@ -61,55 +50,25 @@ def main() -> None:
         parser.error("say where the data is: --data FOLDER or RANKHASH_DATA")
     origin, rows = {**provenance(), "threads": 1, "load": os.getloadavg()}, []
     with threadpool_limits(1):
-        sets = {name: load(Path(arguments.data)) for name, load in (("mnist", mnist), ("cifar10_gist", gist))}
+        sets = {name: load(Path(arguments.data), name)[0] for name in ("mnist", "cifar10-gist")}
         for bits in arguments.bits:
             for name, vectors in sets.items():
                 for seed in range(arguments.splits):
-                    rows += [measure(split(vectors, seed), name, m, bits, seed) for m in arguments.methods]
+                    data = paper_split(vectors, seed)
+                    rows += [run(data, name, method, bits, seed) for method in arguments.methods]
             text = json.dumps({"origin": origin, "rows": rows}, indent=1) + "\n"
             refuse_private_names(text)
             OUT.write_text(text, encoding="utf-8")
             show(rows, bits)
 
 
-def mnist(folder: Path) -> F64:
-    with np.load(folder / "mnist.npz") as file:
-        return unit(np.concatenate([file["x_train"], file["x_test"]]).reshape(-1, 784))
-
-
-def gist(folder: Path) -> F64:
-    with np.load(folder / "cifar10_gist512.npz") as file:
-        return unit(file["X"])
-
-
-def unit(vectors: NDArray[Any]) -> F64:
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-
-
-def split(vectors: F64, seed: int) -> Split:
-    chosen = np.random.default_rng(seed).permutation(len(vectors))[: N_TRAIN + N_QUERIES]
-    train, queries = vectors[chosen[:N_TRAIN]], vectors[chosen[N_TRAIN:]]
-    apart = distances(train, train)
-    radius = np.sort(apart, axis=1)[:, NEIGHBOR - 1].mean()
-    axes = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)[2][:N_COMPONENTS]
-    return Split(train @ axes.T, queries @ axes.T, apart < radius, distances(queries, train) < radius)
-
-
-def distances(a: F64, b: F64) -> F64:
-    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-    return np.sqrt(np.maximum(squares, 0))
-
-
-def measure(data: Split, name: str, method: str, bits: int, seed: int) -> dict[str, Any]:
+def run(data: Split, name: str, method: str, bits: int, seed: int) -> dict[str, Any]:
     hasher = METHODS[method](bits, seed)
     start = time.thread_time()
-    hasher.fit(data.train, similarity=data.similar)
+    hasher.fit(data.train, similarity=data.similarity)
     seconds = time.thread_time() - start
-    database, queries = (2.0 * hasher.transform(rows) - 1 for rows in (data.train, data.queries))
-    differing = np.rint((bits - queries @ database.T) / 2).astype(np.int64)
-    precision = _ranking.average_precision(differing.ravel(), data.relevant.ravel())
-    row = {"data": name, "method": method, "bits": bits, "split": seed, "average_precision": round(precision, 5)}
+    precision = measure(hasher, data)["ap"]
+    row = {"data": name, "method": method, "bits": bits, "split": seed, "average_precision": precision}
     if method == "MLH":
         row["rho"] = int(hasher.rho_[0])
     return {**row, "fit_cpu_seconds": round(seconds, 3)}

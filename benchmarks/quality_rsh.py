@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
 from rankhash import LSH, RSH, SRSH, WTA, Hasher
-from rankhash._ranking import average_precision
-from sets import Split, add_data_option, load, paper_split
+from rankhash.evaluation import Split
+from rankhash.evaluation.measure import measure
+from sets import add_data_option, load, paper_split
 
 RESULTS = Path(__file__).parent / "results" / "quality_rsh.json"
 SETS = ("mnist", "cifar10-gist")
@@ -67,25 +67,14 @@ def run(name: str, split: Split, seed: int) -> list[dict[str, Any]]:
         for n_symbols in lengths:
             hasher: Hasher = make(n_symbols, seed)
             start = time.perf_counter()
-            hasher.fit(split.train, similarity=split.neighbors)
+            hasher.fit(split.train, similarity=split.similarity)
             seconds = time.perf_counter() - start
-            codes = hasher.transform(split.queries), hasher.transform(split.train)
+            found = measure(hasher, split)
             row = {"set": name, "seed": seed, "method": method, "n_symbols": n_symbols}
             row |= {"bits": hasher.layout_.bits, "seconds": round(seconds, 3)}
-            row["ap"] = average_precision(distances(*codes), split.relevant)
-            if isinstance(hasher, SRSH):
-                row["weighted_ap"] = average_precision(distances(*codes, hasher.weights_), split.relevant)
+            row |= {key: found[key] for key in ("ap", "weighted_ap") if key in found}
             rows.append(row)
     return rows
-
-
-def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: Any = None) -> NDArray[Any]:
-    """The number, or the weight, of differing symbols of all queries and all codes of the database."""
-    total = np.zeros((len(queries), len(database)), np.int16 if weights is None else np.float32)
-    for symbol in range(queries.shape[1]):
-        differ = queries[:, symbol, None] != database[:, symbol]
-        total += differ if weights is None else np.float32(weights[symbol]) * differ
-    return total
 
 
 def tables(rows: list[dict[str, Any]]) -> str:

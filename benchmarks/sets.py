@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
-F32 = NDArray[np.float32]
+from rankhash.datasets import Dataset
+from rankhash.evaluation import Protocol, Split, split
 
 FILES = {
     "mnist": ("mnist.npz", ("x_train", "x_test"), ("y_train", "y_test")),
@@ -22,7 +21,6 @@ FILES = {
     "sift": ("sift_93k.npz", ("X",), ()),
     "wiki-image": ("wiki_crossmodal.npz", ("img_train", "img_test"), ("y_train", "y_test")),
 }
-N_NEIGHBORS = 50
 
 
 def add_data_option(parser: ArgumentParser) -> None:
@@ -40,37 +38,6 @@ def load(folder: Path, name: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
     return X, y
 
 
-@dataclass(frozen=True)
-class Split:
-    """Training vectors, which are also the database, queries, and who is similar to whom."""
-
-    train: F32
-    queries: F32
-    neighbors: NDArray[np.bool_]
-    relevant: NDArray[np.bool_]
-
-
 def paper_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int = 3000) -> Split:
-    """A random split as the paper has it.
-
-    Vectors are centred and scaled to unit length; a neighbour is closer than the mean distance to the 50th
-    entry of a training vector's sorted row, measured before PCA; PCA to 40 dimensions on the training vectors.
-    """
-    rows = np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries]
-    unit = X[rows].astype(np.float64)
-    unit -= unit.mean(axis=0)
-    unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
-    train, queries = unit[:n_train], unit[n_train:]
-    inside = distances(train, train)
-    radius = np.sort(inside, axis=1)[:, N_NEIGHBORS - 1].mean()
-    relevant = distances(queries, train) < radius
-    if train.shape[1] > 40:
-        pca = PCA(40, svd_solver="full").fit(train)
-        train, queries = pca.transform(train), pca.transform(queries)
-    return Split(train.astype(np.float32), queries.astype(np.float32), inside < radius, relevant)
-
-
-def distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean distances of all rows of ``a`` to all rows of ``b``."""
-    squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
-    return np.sqrt(np.maximum(squares, 0))
+    """A random split as the paper has it: see :func:`rankhash.evaluation.split`."""
+    return split(Dataset("", X), Protocol(n_train, n_queries), seed)

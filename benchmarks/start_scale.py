@@ -17,9 +17,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
-from quality_rsh import distances
 from rankhash import RSH
-from rankhash._ranking import average_precision
+from rankhash.evaluation.measure import measure
 from sets import FILES, add_data_option, load, paper_split
 
 RESULTS = Path(__file__).parent / "results" / "start_scale.json"
@@ -55,9 +54,8 @@ def run(folder: Path, name: str, seed: int) -> list[dict[str, Any]]:
         scores = {}
         for label, parameters in candidates.items():
             hasher = RSH(n_symbols, random_state=seed, **parameters)
-            hasher.fit(split.train, similarity=split.neighbors)
-            codes = hasher.transform(split.queries), hasher.transform(split.train)
-            scores[label] = average_precision(distances(*codes), split.relevant)
+            hasher.fit(split.train, similarity=split.similarity)
+            scores[label] = measure(hasher, split)["ap"]
         rows.append({"set": name, "seed": seed, "n_symbols": n_symbols, "scores": scores})
         print(name, n_symbols, {label: round(score, 3) for label, score in scores.items()}, flush=True)
     return rows

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 from ..hashers import Hasher
 from ..index import FlatIndex
-from ..neighbors import Neighbors
 from .counts import count_codes
 from .metrics import mean, neighbor_recall, neighbor_recall_by_distance
-from .truth import ClassTruth, IdTruth, Truth, exact_neighbors
+from .truth import ClassTruth, IdTruth, Truth, distances_to, exact_neighbors
 
 RADII = (2, 3)
 
@@ -86,17 +85,6 @@ def evaluate(
     }
     for name, answer in searches.items():
         found[f"recall@{k}{name}"] = mean(neighbor_recall(answer.ids, nearest.ids))
-        found[f"recall@{k}{name}, by distance"] = _by_distance(answer, base, asked, nearest, metric)
+        far = distances_to(asked, base, answer.ids, metric=metric)
+        found[f"recall@{k}{name}, by distance"] = mean(neighbor_recall_by_distance(far, nearest.distances, k))
     return found
-
-
-def _by_distance(answer: Neighbors, base: NDArray[Any], asked: NDArray[Any], nearest: Neighbors, metric: str) -> float:
-    """Recall as ann-benchmarks counts it: what lies as near as the k-th true neighbour is as good."""
-    k = answer.ids.shape[1]
-    far = np.stack(
-        [
-            exact_neighbors(query[None], base[ids], k, metric=metric).distances[0]
-            for query, ids in zip(asked, answer.ids, strict=True)
-        ]
-    )
-    return mean(neighbor_recall_by_distance(far, nearest.distances, k))

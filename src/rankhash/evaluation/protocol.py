@@ -61,6 +61,21 @@ class Protocol:
             if value is not None and value < low:
                 raise InvalidInputError(f"{name} must be {low} or more, got {value}")
 
+    def sizes(self, data: Dataset) -> tuple[int, int, int]:
+        """Training vectors, database vectors apart from them, and queries; an error if the set is too small."""
+        n_train, n_database = self.n_train, self.n_database
+        left = len(data.vectors) - n_train - n_database
+        n_queries = min(3000, left) if self.n_queries is None else self.n_queries
+        if left < max(n_queries, 1):
+            needed = " + ".join(str(n) for n in (n_train, n_database, max(n_queries, 1)) if n)
+            raise InvalidInputError(
+                f"{data.name} has {len(data.vectors)} vectors, but the split needs {needed} (training, "
+                f"{'database, ' if n_database else ''}queries); take fewer of them"
+            )
+        if self.truth == "classes" and data.labels is None:
+            raise InvalidInputError(f"{data.name} has no classes; take the truth 'neighbors'")
+        return n_train, n_database, n_queries
+
     def settings(self) -> dict[str, Any]:
         """The settings as a result names them."""
         return asdict(self)
@@ -90,15 +105,7 @@ def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
     As in the sources that the paper follows: the mean of the whole set is subtracted, every vector is scaled to unit
     length, neighbours are told before PCA, and PCA turns the vectors without centring them again.
     """
-    n_train, n_database = protocol.n_train, protocol.n_database
-    left = len(data.vectors) - n_train - n_database
-    n_queries = min(3000, left) if protocol.n_queries is None else protocol.n_queries
-    if left < max(n_queries, 1):
-        needed = " + ".join(str(n) for n in (n_train, n_database, max(n_queries, 1)) if n)
-        raise InvalidInputError(
-            f"{data.name} has {len(data.vectors)} vectors, but the split needs {needed} (training, "
-            f"{'database, ' if n_database else ''}queries); take fewer of them"
-        )
+    n_train, n_database, n_queries = protocol.sizes(data)
     rows = np.random.default_rng(seed).permutation(len(data.vectors))[: n_train + n_database + n_queries]
     unit = _unit(data.vectors[np.sort(rows)], data.mean())[np.argsort(np.argsort(rows))]
     places = np.split(np.arange(len(rows)), [n_train, n_train + n_database])
@@ -107,8 +114,8 @@ def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
     database = database if n_database else train
     axes = _axes(train, protocol.n_components)
     reduced = _reduced(train, axes), _reduced(database, axes), _reduced(queries, axes)
-    if protocol.truth == "classes":
-        labels = _labels(data)
+    labels = data.labels
+    if labels is not None and protocol.truth == "classes":
         truth: Truth = ClassTruth(labels[rows[places[2]]], labels[database_rows])
         return Split(*reduced, labels[rows[places[0]]], None, truth, database_rows, rows[places[2]])
     radius = neighbor_radius(train, protocol.n_neighbors)
@@ -132,9 +139,3 @@ def _axes(train: F64, n_components: int) -> F64 | None:
         return None
     axes: F64 = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)[2][:n_components].T
     return axes
-
-
-def _labels(data: Dataset) -> NDArray[Any]:
-    if data.labels is None:
-        raise InvalidInputError(f"{data.name} has no classes; take the truth 'neighbors'")
-    return data.labels

@@ -70,6 +70,7 @@ class Experiment:
             raise InvalidInputError("there must be at least one method, one code length and one run")
         if min(self.lengths) < 1:
             raise InvalidInputError(f"code lengths must be 1 or more, got {min(self.lengths)}")
+        self.protocol.sizes(self.data)
 
     @property
     def picture_length(self) -> int:

@@ -112,14 +112,9 @@ def exact_neighbors(queries: Any, database: Any, k: int, *, metric: str = "eucli
     >>> exact_neighbors([[0, 0]], [[3, 4], [1, 0], [1, 0]], 2)
     Neighbors(ids=array([[1, 2]]), distances=array([[1., 1.]], dtype=float32))
     """
-    if metric not in METRICS:
-        raise InvalidInputError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
-    base = as_vectors(database, name="database").astype(np.float64)
-    asked = as_vectors(queries, n_features=base.shape[1], name="queries", owner="the database").astype(np.float64)
+    base, asked = _comparable(database, queries, metric)
     if not 1 <= k <= len(base):
         raise InvalidInputError(f"k must lie between 1 and the {len(base)} vectors of the database, got {k}")
-    if metric == "cosine":
-        base, asked = unit_rows(base, "database"), unit_rows(asked, "queries")
     columns = max(k, min(len(base), BLOCK_FLOATS >> 6))
     rows = max(1, BLOCK_FLOATS // columns)
     ids, distances = np.empty((len(asked), k), np.int64), np.empty((len(asked), k), np.float32)
@@ -131,6 +126,28 @@ def exact_neighbors(queries: Any, database: Any, k: int, *, metric: str = "eucli
         for place, (far, found) in enumerate(best):
             ids[first + place], distances[first + place] = found, far
     return Neighbors(ids, distances)
+
+
+def distances_to(queries: Any, database: Any, ids: I64, *, metric: str = "euclidean") -> F32:
+    """The distances ``(n_queries, k)`` of each query to its rows ``ids`` of the database; -1 is infinitely far.
+
+    >>> distances_to([[0, 0]], [[3, 4], [1, 0]], np.array([[1, 0, -1]]))
+    array([[ 1.,  5., inf]], dtype=float32)
+    """
+    base, asked = _comparable(database, queries, metric)
+    far = np.stack([_exact(query, base, row, metric) for query, row in zip(asked, ids, strict=True)])
+    return np.where(ids < 0, np.inf, far).astype(np.float32)
+
+
+def _comparable(database: Any, queries: Any, metric: str) -> tuple[F64, F64]:
+    """Both in float64, at unit length if directions are compared."""
+    if metric not in METRICS:
+        raise InvalidInputError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
+    base = as_vectors(database, name="database").astype(np.float64)
+    asked = as_vectors(queries, n_features=base.shape[1], name="queries", owner="the database").astype(np.float64)
+    if metric == "cosine":
+        base, asked = unit_rows(base, "database"), unit_rows(asked, "queries")
+    return base, asked
 
 
 Best = list[tuple[F64, I64]]
