@@ -107,7 +107,7 @@ def test_tuning_chooses_parameters_and_the_arity_at_each_length(tmp_path, monkey
     monkeypatch.setattr("rankhash.evaluation.methods.ARITIES", (2, 8))
     monkeypatch.setitem(run_module.METHODS, "RSH", quick)
     monkeypatch.setattr("rankhash.cli.reproduce.choose_methods", lambda _: [quick])
-    result = reproduce(tmp_path, "digits", "--method", "RSH", "--length", 8, "--runs", 1, "--tune")
+    result = reproduce(tmp_path, "digits", "--train", 200, "--length", 8, "--runs", 1, "--tune")
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in (tmp_path / "raw" / "digits" / "RSH.jsonl").read_text().splitlines()]
     assert {(row["tuned_for"], row["length"]) for row in rows} == {("symbols", 8), ("bits", 8)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat, mmread
-from scipy.io.matlab import MatReadError
 
-from ..errors import FileFormatError, InvalidInputError
+from ..errors import FileFormatError, InvalidInputError, RankhashError
 from ._base import Dataset
 
 Array = NDArray[Any]
@@ -38,17 +36,10 @@ def read_dataset(path: Path) -> Dataset:
         arrays = reader(path)
     except FileFormatError as error:
         raise FileFormatError(f"{path} {error}") from None
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        KeyError,
-        TypeError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-        MatReadError,
-    ) as e:
-        raise FileFormatError(f"{path} cannot be read as {path.suffix}: {e}") from e
+    except RankhashError:
+        raise
+    except Exception as error:  # the libraries' readers raise whatever a damaged file makes them stumble over
+        raise FileFormatError(f"{path} cannot be read as {path.suffix}: {error}") from error
     return _dataset(path, arrays)
 
 
@@ -88,8 +79,8 @@ def _npy(path: Path) -> Arrays:
 
 
 def _npz(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
 
 
 def _vecs(path: Path, kind: str) -> Arrays:
