@@ -15,6 +15,9 @@ QUALITY = {"LSH": 0.2, "SpectralHashing": 0.3, "WTA": 0.35, "MLH": 0.6, "RSH": 0
 """As the paper tells it: every claim holds on the symbols axis."""
 
 
+ORIGIN = {"cpu": "Some CPU", "cores": 2, "isa": "avx2", "commit": "0123", "version": "1", "date": "2026-01-01"}
+
+
 def row(name, n_symbols, seed, quality, *, noise=0.001):
     """A run whose every metric is the quality plus a little for the length, the same for all methods of a seed."""
     arity = 4 if name in RANKING else 2
