@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from rankhash.evaluation import Protocol
 from rankhash.evaluation.store import Store
 from rankhash.evaluation.verdict import verdict_page
 
@@ -20,7 +21,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if the page is stale")
     options = parser.parse_args()
     store = Store(options.results)
-    text = verdict_page({name: rows for name in SETS if (rows := store.rows(name))})
+    settings = Protocol().settings()
+    found = {name: [row for row in store.rows(name) if row["settings"] == settings] for name in SETS}
+    text = verdict_page({name: rows for name, rows in found.items() if rows})
     if options.check:
         stale = not options.page.is_file() or options.page.read_text(encoding="utf-8") != text
         print(f"{options.page.name} is {'stale: run benchmarks/verdict.py' if stale else 'up to date'}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -153,3 +154,15 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path, monkeypatch, args, mess
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
+
+
+def test_runs_of_other_settings_or_another_file_are_not_mixed(tmp_path, rng):
+    args = ("--method", "LSH", "--length", 8, "--runs", 1, "--train", 100)
+    for folder, scale in (("a", 1.0), ("b", 2.0)):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "mine.npy", rng.normal(size=(400, 6)) * scale)
+        assert reproduce(tmp_path, tmp_path / folder / "mine.npy", *args).exit_code == 0
+    assert reproduce(tmp_path, tmp_path / "a" / "mine.npy", *args, "--queries", 50).exit_code == 0
+    assert len((tmp_path / "raw" / "mine" / "LSH.jsonl").read_text().splitlines()) == 3
+    with (tmp_path / "report.csv").open() as file:
+        assert {row["runs"] for row in csv.DictReader(file)} == {"1"}

@@ -93,7 +93,7 @@ def report(out: Path) -> None:
     methods = tuple(choose_methods(name for name in METHODS if name in known))
     experiment = Experiment(load_dataset("digits"), methods, LENGTHS, seeds=tuple(range(100, 100 + RUNS)))
     store = Store(out / "raw")
-    write([experiment.data], store, LENGTHS, out, run(experiment, store, jobs=1))
+    write([experiment], store, out, run(experiment, store, jobs=1))
 
 
 def side_by_side(images: list[NDArray[Any]]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..datasets import Dataset, load_dataset
+from ..datasets import load_dataset
 from ..evaluation.methods import AXES, choose_methods
 from ..evaluation.protocol import Protocol
 from ..evaluation.report import write_report
@@ -65,12 +65,9 @@ def command(
     sets = [load_dataset(name, data) for name in names]
     seeds = tuple(range(seed, seed + runs))
     axes = AXES if axis == "both" else (axis,)
-    failures = []
-    for one in sets:
-        experiment = Experiment(one, chosen, lengths or LENGTHS, axes, seeds, protocol, tune)
-        if not report_only:
-            failures += run(experiment, store, jobs, again)
-    write(sets, store, lengths or LENGTHS, out, failures)
+    experiments = [Experiment(one, chosen, lengths or LENGTHS, axes, seeds, protocol, tune) for one in sets]
+    failures = [] if report_only else [failure for one in experiments for failure in run(one, store, jobs, again)]
+    write(experiments, store, out, failures)
 
 
 def run(experiment: Experiment, store: Store, jobs: int, again: bool = False) -> list[Failure]:
@@ -88,10 +85,10 @@ def run(experiment: Experiment, store: Store, jobs: int, again: bool = False) ->
         ) from None
 
 
-def write(sets: list[Dataset], store: Store, lengths: tuple[int, ...], out: Path, failures: list[Failure]) -> None:
-    """Write the report and say where it is."""
+def write(experiments: list[Experiment], store: Store, out: Path, failures: list[Failure]) -> None:
+    """Write the report of all runs with these settings and say where it is."""
     for method, reason in sorted({(failure.task.method, failure.reason) for failure in failures}):
         click.echo(f"{method} is left out: {reason}", err=True)
-    rows = {one.name: store.rows(one.name) for one in sets}
-    path = write_report(sets, rows, lengths, out, failures)
+    rows = {one.data.name: one.rows(store) for one in experiments}
+    path = write_report([one.data for one in experiments], rows, experiments[0].lengths, out, failures)
     click.echo(f"The report is in {path.resolve()}")

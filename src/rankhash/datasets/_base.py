@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 MEAN_ROWS = 4096
+ENDS = 1000
+"""Rows from both ends that tell one file from another."""
+
+
+def fingerprint_of(vectors: NDArray[Any]) -> str:
+    """Twelve hexadecimal digits that differ for other vectors, made of their shape and of both ends.
+
+    >>> fingerprint_of(np.eye(2)) == fingerprint_of(np.eye(3))
+    False
+    """
+    digest = hashlib.sha256(repr((vectors.shape, vectors.dtype.str)).encode())
+    for part in (vectors[:ENDS], vectors[-ENDS:]):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +50,9 @@ class Dataset:
 
     neighbors: NDArray[Any] | None = None
     """(n_queries, k) rows of the vectors: the queries' true neighbours, if the file names them"""
+
+    fingerprint: str = ""
+    """Names the contents of a user's file; empty for a set that has a name"""
 
     @cache  # noqa: B019 - a data set lives as long as the run that it is for
     def mean(self) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, mmread
 
 from ..errors import FileFormatError, InvalidInputError, RankhashError
-from ._base import Dataset
+from ._base import Dataset, fingerprint_of
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
@@ -62,7 +62,8 @@ def _dataset(path: Path, arrays: Arrays) -> Dataset:
         raise FileFormatError(f"{path} holds {len(vectors)} vectors but {len(labels)} labels")
     queries = arrays.get("test") if "train" in arrays else None
     vectors = vectors.reshape(len(vectors), -1)
-    return Dataset(path.stem, vectors, labels, image_shape, queries, arrays.get("neighbors"))
+    known = queries, arrays.get("neighbors")
+    return Dataset(path.stem, vectors, labels, image_shape, *known, fingerprint_of(vectors))
 
 
 def _joined(arrays: Arrays, letter: str) -> Array:

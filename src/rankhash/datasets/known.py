@@ -77,7 +77,7 @@ def load_known(name: str, path: Path | None) -> Dataset:
     if n not in known.n_rows or d != known.n_columns:
         rows = known.n_rows[0] if len(known.n_rows) == 1 else f"{known.n_rows[0]} to {known.n_rows[-1]}"
         raise FileFormatError(f"{name} must have {rows} vectors of {known.n_columns} numbers, got {n} of {d}")
-    return replace(data, name=name, image_shape=known.image_shape)
+    return replace(data, name=name, image_shape=known.image_shape, fingerprint="")
 
 
 def cache_folder() -> Path:

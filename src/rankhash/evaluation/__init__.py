@@ -21,6 +21,7 @@ from .metrics import (
     query_precision_recall,
     recall_at,
 )
+from .own import evaluate
 from .protocol import Protocol, Split, split
 from .truth import ClassTruth, IdTruth, RadiusTruth, Truth, average_radius, exact_neighbors, neighbor_radius
 
@@ -36,6 +37,7 @@ __all__ = [
     "average_radius",
     "ball_precision",
     "count_codes",
+    "evaluate",
     "exact_neighbors",
     "mean",
     "mean_average_precision",

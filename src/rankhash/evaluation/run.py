@@ -73,6 +73,16 @@ class Experiment:
         self.protocol.sizes(self.data)
 
     @property
+    def settings(self) -> Row:
+        """What two runs must have in common to be compared: the protocol, and a user's file."""
+        named = {"data": self.data.fingerprint} if self.data.fingerprint else {}
+        return self.protocol.settings() | named
+
+    def rows(self, store: Store) -> list[Row]:
+        """The finished runs with these settings, of any method, length and seed."""
+        return [row for row in store.rows(self.data.name) if row["settings"] == self.settings]
+
+    @property
     def picture_length(self) -> int:
         """The number of symbols at which neighbours are shown: 32, or the nearest there is."""
         return min(self.lengths, key=lambda length: (abs(length - 32), length))
@@ -97,7 +107,7 @@ class Experiment:
 
     def missing(self, store: Store) -> list[Task]:
         """The runs that are not finished yet, or were made with other parameters."""
-        done = {identity(row): row["parameters"] for row in store.rows(self.data.name)}
+        done = {identity(row): row["parameters"] for row in self.rows(store)}
         return [task for task in self.tasks() if not self._is_done(task, done)]
 
     def _is_done(self, task: Task, done: dict[str, Any]) -> bool:
@@ -165,7 +175,7 @@ def head(task: Task, experiment: Experiment) -> Row:
         "arity": task.layout.arity,
         "tuned_for": task.axis,
         "length": task.length or None,
-        "settings": experiment.protocol.settings(),
+        "settings": experiment.settings,
     }
 
 
