@@ -23,7 +23,7 @@ def main() -> int:
     store = Store(options.results)
     settings = Protocol().settings()
     found = {name: [row for row in store.rows(name) if row["settings"] == settings] for name in SETS}
-    text = verdict_page({name: rows for name, rows in found.items() if rows})
+    text = verdict_page(found)
     if options.check:
         stale = not options.page.is_file() or options.page.read_text(encoding="utf-8") != text
         print(f"{options.page.name} is {'stale: run benchmarks/verdict.py' if stale else 'up to date'}")

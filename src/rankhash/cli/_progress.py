@@ -42,5 +42,6 @@ def _in_lines(items: Iterable[T], total: int, title: str) -> Iterator[T]:
         now = time.monotonic()
         if now - last > EVERY:
             last = now
-            left = (now - start) / done * (total - done)
-            click.echo(f"{title}: {done} of {total}, about {left / 60:.0f} min left", err=True)
+            minutes = round((now - start) / done * (total - done) / 60)
+            left = f"about {minutes} min" if minutes else "less than a minute"
+            click.echo(f"{title}: {done} of {total}, {left} left", err=True)

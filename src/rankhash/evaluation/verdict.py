@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..errors import InvalidInputError
 from .claims import CLAIMS, NUMERIC, SIGMAS, verdict_of
 from .store import Row
 from .summaries import METRICS, curves
@@ -17,13 +16,22 @@ LEARNERS = ("SRSH bound", "SRSH")
 
 NEEDED = ("WTA", "RSH", *LEARNERS, *NUMERIC)
 
-HEAD = """# Do the paper's claims hold?
+MIN_RUNS = 3
+"""Runs of every method at every length that a verdict takes at least."""
+
+TITLE = """# Do the paper's claims hold?
 
 <!-- Made by benchmarks/verdict.py from benchmarks/results/reproduce; change those, not this page. -->
+"""
 
-K. Li, G. Qi, J. Ye and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015) compares RSH and SRSH with
-MLH, spectral hashing, LSH and WTA. Each of its claims stands here in our words, with the rule by which we judge it and
-with what was measured.
+UNDECIDED = """Not judged yet: every method needs at least {runs} runs at every length
+(`rankhash reproduce mnist cifar10-gist --results benchmarks/results/reproduce`). These claims of K. Li, G. Qi, J. Ye
+and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015), in our words, will be judged:
+"""
+
+HEAD = """K. Li, G. Qi, J. Ye and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015) compares RSH and SRSH
+with MLH, spectral hashing, LSH and WTA. Each of its claims stands here in our words, with the rule by which we judge it
+and with what was measured.
 
 - **Protocol**: the paper's. {sizes}
 - **Sets**: MNIST is one of the paper's (its digits have 28 × 28 pixels here, 24 × 24 there). LabelMe and Peekaboom were
@@ -46,24 +54,33 @@ Average precision, mean ± standard deviation; the best mean is bold. For every 
 
 
 def verdict_page(rows_by_set: dict[str, list[Row]]) -> str:
-    """The page; an error that names what is missing if a claim cannot be judged."""
-    _check(rows_by_set)
-    parts = [HEAD.format(sizes=_sizes(rows_by_set), sigmas=SIGMAS), _summary(rows_by_set), _details(rows_by_set)]
-    parts += [_tables(rows_by_set), _origin(rows_by_set)]
+    """The page; without a verdict, but with what is missing, as long as there are too few runs to judge by."""
+    missing = [line for name, rows in rows_by_set.items() for line in _missing(name, rows)]
+    if missing:
+        lines = [f"{number}. {claim.says} Holds if {claim.rule}." for number, claim in enumerate(CLAIMS, 1)]
+        listed = [f"- {line}" for line in missing]
+        return "\n".join([TITLE, UNDECIDED.format(runs=MIN_RUNS), *lines, "", "Missing:", "", *listed, ""])
+    head = HEAD.format(sizes=_sizes(rows_by_set), sigmas=SIGMAS)
+    parts = [TITLE, head, _summary(rows_by_set), _details(rows_by_set), _tables(rows_by_set), _origin(rows_by_set)]
     return "\n".join(parts)
 
 
-def _check(rows_by_set: dict[str, list[Row]]) -> None:
-    if not rows_by_set:
-        raise InvalidInputError("there are no results to judge by; run rankhash reproduce first")
-    for name, rows in rows_by_set.items():
-        for axis in ("symbols", "bits"):
-            found = curves(rows, axis, LENGTHS, "ap")
-            for method in NEEDED:
-                missing = set(LENGTHS) - found.get(method, {}).keys()
-                if missing:
-                    shown = ", ".join(map(str, sorted(missing)))
-                    raise InvalidInputError(f"{name} lacks runs of {method} at {shown} {axis}; run rankhash reproduce")
+def _missing(name: str, rows: list[Row]) -> list[str]:
+    """What a set lacks: methods with fewer than three runs at some length."""
+    few: dict[str, set[int]] = {}
+    for axis in ("symbols", "bits"):
+        found = curves(rows, axis, LENGTHS, "ap")
+        for method in NEEDED:
+            points = found.get(method, {})
+            lengths = {length for length in LENGTHS if length not in points or points[length].n < MIN_RUNS}
+            few.setdefault(method, set()).update(lengths)
+    lacking = (
+        method if lengths == {*LENGTHS} else f"{method} ({', '.join(map(str, sorted(lengths)))})"
+        for method, lengths in few.items()
+        if lengths
+    )
+    words = ", ".join(lacking)
+    return [f"{name}: {words}"] if words else []
 
 
 def _sizes(rows_by_set: dict[str, list[Row]]) -> str:
