@@ -41,6 +41,16 @@ def test_report_is_written_and_a_second_command_does_nothing_again(tmp_path, cou
     again = reproduce(tmp_path, "digits", *SMALL)
     assert len(counted) == 8
     assert "8 of 8 runs are finished already" in again.output
+    assert reproduce(tmp_path, "digits", *SMALL, "--again").exit_code == 0
+    assert len(counted) == 16
+
+
+def test_a_report_that_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "report.html").mkdir()
+    result = reproduce(tmp_path, "digits", "--method", "LSH", "--length", 8, "--runs", 1)
+    assert result.exit_code == 2
+    assert "the report cannot be written" in result.output
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path, counted, monkeypatch):

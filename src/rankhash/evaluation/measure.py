@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _ranking
 from ..hashers import Hasher
@@ -14,6 +15,9 @@ from .counts import Counts, count_codes
 from .metrics import mean
 from .protocol import Split
 from .store import Row
+
+F32 = NDArray[np.float32]
+U8 = NDArray[np.uint8]
 
 RADII = (2, 3)
 NEAREST = (50, 100)
@@ -31,8 +35,8 @@ def measure(hasher: Hasher, data: Split) -> Row:
     row = summary(counts)
     row["encode_us"] = round(seconds / len(queries) * 1e6, 3)
     weights = getattr(hasher, "weights_", None)
-    if weights is not None:
-        row["weighted_ap"] = round(_weighted(hasher, queries, database, data), 5)
+    if weights is not None and np.shape(weights) == (hasher.layout_.n_symbols,):
+        row["weighted_ap"] = round(_weighted(hasher, weights, queries, database, data), 5)
     return row
 
 
@@ -64,11 +68,11 @@ def summary(counts: Counts) -> Row:
     }
 
 
-def _weighted(hasher: Hasher, queries: Any, database: Any, data: Split) -> float:
-    """The pooled average precision of SRSH's weighted distance."""
+def _weighted(hasher: Hasher, weights: F32, queries: U8, database: U8, data: Split) -> float:
+    """The pooled average precision of the distance that counts a differing symbol by its weight."""
     asked, stored = hasher.layout_.unpack(queries), hasher.layout_.unpack(database)
     total = np.zeros((len(asked), len(stored)), np.float32)
-    for symbol, weight in enumerate(getattr(hasher, "weights_").astype(np.float32)):  # noqa: B009
+    for symbol, weight in enumerate(np.asarray(weights, np.float32)):
         total += weight * (asked[:, symbol, None] != stored[:, symbol])
     relevant = data.truth.block(slice(0, len(asked)), slice(0, len(stored)))
     return _ranking.average_precision(total, relevant)

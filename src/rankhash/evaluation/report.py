@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -49,12 +50,25 @@ def write_report(
     if not known:
         raise InvalidInputError("there is no finished run to report on; run some first")
     names = names_of(row for rows in known.values() for row in rows)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "report.md").write_text(markdown_of(known, names, lengths), encoding="utf-8")
-    (out / "report.csv").write_text(csv_of(known, lengths), encoding="utf-8")
     path = out / "report.html"
-    path.write_text(page(sets, known, names, lengths, failures), encoding="utf-8")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _write(out / "report.md", markdown_of(known, names, lengths))
+        _write(out / "report.csv", csv_of(known, lengths))
+        _write(path, page(sets, known, names, lengths, failures))
+    except OSError as error:
+        raise InvalidInputError(f"the report cannot be written: {error}; all finished runs are kept") from error
     return path
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def page(

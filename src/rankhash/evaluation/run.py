@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -137,6 +137,11 @@ class Experiment:
                         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                         yield from (future.result() for future in done)
                 yield from (future.result() for future in waiting)
+            except BrokenExecutor as error:
+                raise InvalidInputError(
+                    "a job ended by itself, perhaps for want of memory; all finished runs are kept: "
+                    "give the same command again, with fewer jobs"
+                ) from error
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 

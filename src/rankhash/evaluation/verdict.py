@@ -29,9 +29,9 @@ UNDECIDED = """Not judged yet: every method needs at least {runs} runs at every 
 and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015), in our words, will be judged:
 """
 
-HEAD = """K. Li, G. Qi, J. Ye and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015) compares RSH and SRSH
-with MLH, spectral hashing, LSH and WTA. Each of its claims stands here in our words, with the rule by which we judge it
-and with what was measured.
+HEAD = """K. Li, G. Qi, J. Ye and K. A. Hua, *Rank Subspace Learning for Compact Hash Codes* (2015) compares RSH and
+SRSH with MLH, spectral hashing, LSH and WTA. Each of its claims stands here in our words, with the rule by which we
+judge it and with what was measured.
 
 - **Protocol**: the paper's. {sizes}
 - **Sets**: MNIST is one of the paper's (its digits have 28 × 28 pixels here, 24 × 24 there). LabelMe and Peekaboom were
