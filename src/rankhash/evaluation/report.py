@@ -196,7 +196,7 @@ def _settings(rows_by_set: dict[str, list[Row]], failures: Sequence[Failure]) ->
     lines = []
     for name, part in rows_by_set.items():
         seeds = sorted({row["seed"] for row in part})
-        settings = ", ".join(f"{key} = {value}" for key, value in part[0]["settings"].items())
+        settings = ", ".join(f"{key} = {_shown(value)}" for key, value in part[0]["settings"].items())
         lines.append((name, f"{settings}; seeds {', '.join(map(str, seeds))} (of the split and of the method)"))
     for name in names_of(rows):
         mine = [row for row in rows if name_of(row) == name]
@@ -214,6 +214,10 @@ def _settings(rows_by_set: dict[str, list[Row]], failures: Sequence[Failure]) ->
     body = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in lines)
     table = f"<div class=table><table class=words><tbody>{body}</tbody></table></div>"
     return f"<section id=settings><h2>Settings</h2>{table}</section>"
+
+
+def _shown(value: Any) -> str:
+    return "up to 3000" if value is None else str(value)
 
 
 def _words(parameters: dict[str, Any]) -> str:
