@@ -29,14 +29,18 @@ def _machine() -> dict[str, str | int]:
 
 
 def _commit() -> str:
-    """The commit of the checkout that this package runs from; empty if it was installed."""
-    here = Path(__file__).parent
-    if here.parents[1].name != "src":
+    """The commit of the checkout that this package runs from, with a + if its code was changed; empty elsewhere."""
+    root = Path(__file__).parents[3]
+    if Path(__file__).parents[2].name != "src":
         return ""
-    command = ["git", "-C", str(here), "rev-parse", "--short=10", "HEAD"]
+    commit = _git(root, "rev-parse", "--short=10", "HEAD")
+    return commit + ("+" if commit and _git(root, "status", "--porcelain", "--", "src", "native") else "")
+
+
+def _git(root: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
-    except OSError:
+        done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 

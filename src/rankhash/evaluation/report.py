@@ -31,7 +31,7 @@ orders of codes at equal distance. The paper compares codes of equally many <i>s
 log2 K bits, so codes of equally many <i>bits</i> are compared as well.</p>
 <p class="soft">Press a method to hide or show it in all figures.</p>"""
 FOUND = """Queries (framed black) and their nearest codes, nearest first. ✓ in a solid blue frame: similar by the ground
-truth; ✗ in a dashed orange frame: not. Codes at equal distance stand in the order of the data set."""
+truth; ✗ in a dashed orange frame: not. Codes at equal distance stand in the order of the split."""
 NO_PLOTLY = "the report's figures need plotly: pip install 'rankhash[report]'; report.md and report.csv were written"
 
 
@@ -157,7 +157,7 @@ def _sizes(rows: Sequence[Row]) -> str:
     share = sum(row["no_relevant"] for row in rows) / sum(row["n_queries"] for row in rows)
     return (
         f"{settings['n_train']} vectors to learn from, {where}; {row['n_queries']} queries; {truth}; "
-        f"{len(seeds)} random splits. {share:.1%} of the queries have nothing similar in the database: they count "
+        f"{len(seeds)} random split{'s' if len(seeds) > 1 else ''}. {share:.1%} of the queries have nothing similar in the database: they count "
         "in the precision, not in recall and mean average precision."
     )
 
