@@ -158,8 +158,7 @@ def _sizes(rows: Sequence[Row]) -> str:
     return (
         f"{settings['n_train']} vectors to learn from, {where}; {row['n_queries']} queries; {truth}; "
         f"{len(seeds)} random split{'s' if len(seeds) > 1 else ''}. {share:.1%} of the queries have nothing similar in "
-        "the database: they count "
-        "in the precision, not in recall and mean average precision."
+        "the database: they count in the precision, not in recall and mean average precision."
     )
 
 
