@@ -11,7 +11,7 @@ from rankhash.evaluation import Counts, Protocol, split
 from rankhash.evaluation.measure import summary
 from rankhash.evaluation.methods import METHODS, choose_methods
 from rankhash.evaluation.run import Experiment
-from rankhash.evaluation.summaries import Point, at_length, curves
+from rankhash.evaluation.summaries import Point, at_length, curves, pooled_precision
 from rankhash.hashers import HASHERS
 
 
@@ -117,5 +117,7 @@ def test_summary_of_a_run_is_made_of_the_metrics(rng):
     assert row["ap"] == pytest.approx(counts.average_precision(), abs=1e-5)
     assert row["precision_at"]["50"] == pytest.approx(counts.precision_at(50).mean(), abs=1e-5)
     assert row["ball"]["2"]["zero"] == pytest.approx(counts.ball_precision(2).mean(), abs=1e-5)
+    inside = distances <= 2
+    assert pooled_precision(row, 2) == pytest.approx(relevant[inside].mean())
     assert sum(row["found"]) == 30 * 200
     assert sum(row["hits"]) == relevant.sum()

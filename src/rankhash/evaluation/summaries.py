@@ -28,6 +28,12 @@ class Metric:
     short: str = ""
 
 
+def pooled_precision(row: Row, radius: int) -> float | None:
+    """The precision of all pairs of a run within a radius, whatever their query; None if there is none."""
+    found = sum(row["found"][: radius + 1])
+    return sum(row["hits"][: radius + 1]) / found if found else None
+
+
 METRICS: dict[str, Metric] = {
     "ap": Metric("Average precision", lambda row: row["ap"], short="AP"),
     "ball2": Metric("Precision within radius 2", lambda row: row["ball"]["2"]["zero"], short="P(R=2)"),
@@ -40,6 +46,8 @@ METRICS: dict[str, Metric] = {
     "empty3": Metric("Queries with nothing within radius 3", lambda row: row["ball"]["3"]["empty"], short="empty R=3"),
     "left2": Metric("Precision within radius 2, empty balls left out", lambda row: row["ball"]["2"]["leave_out"]),
     "left3": Metric("Precision within radius 3, empty balls left out", lambda row: row["ball"]["3"]["leave_out"]),
+    "pooled2": Metric("Precision within radius 2, all pairs pooled", lambda row: pooled_precision(row, 2)),
+    "pooled3": Metric("Precision within radius 3, all pairs pooled", lambda row: pooled_precision(row, 3)),
     "fit": Metric("Time to train (CPU seconds)", lambda row: row["fit_seconds"], 2, "train s"),
     "encode": Metric("Time to encode (CPU µs a vector)", lambda row: row["encode_us"], 2, "encode µs"),
 }

@@ -12,7 +12,8 @@ from .store import Row
 from .summaries import METRICS, Curves, Metric, curves, name_of
 
 TIMES = ("fit", "encode")
-TABLES = ("ap", "map", "ball2", "ball3", "left2", "left3", "empty2", "empty3", "at50", "at100", "ndcg", *TIMES)
+BALLS = ("ball2", "ball3", "left2", "left3", "pooled2", "pooled3", "empty2", "empty3")
+TABLES = ("ap", "map", *BALLS, "at50", "at100", "ndcg", *TIMES)
 AXES = {"symbols": "At equal symbols (the paper's axis)", "bits": "At equal bits (equal storage)"}
 
 
