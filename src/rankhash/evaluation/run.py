@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, as_completed, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -136,7 +136,7 @@ class Experiment:
                     if len(waiting) >= 2 * jobs:
                         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                         yield from (future.result() for future in done)
-                yield from (future.result() for future in waiting)
+                yield from (future.result() for future in as_completed(waiting))
             except BrokenExecutor as error:
                 raise InvalidInputError(
                     "a job ended by itself, perhaps for want of memory; all finished runs are kept: "
