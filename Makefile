@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := CMakeLists.txt $(shell find native -name '*.[ch]pp')
 BUILT := $(VENV)/.built
+SETS ?= digits
+JOBS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench bench-render sanitize wheel clean
+.PHONY: help demo reproduce test test-all lint format bench bench-render sanitize wheel clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,8 +30,11 @@ $(VENV)/.peers: $(BUILT)
 	$(BIN)/python -m pip install --quiet --editable '.[peers,test]'
 	touch $@
 
-demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, say how good it is
-	$(BIN)/python examples/demo.py
+demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, say how good it is, write a report
+	$(BIN)/rankhash demo
+
+reproduce: $(BUILT)  ## Repeat the paper's experiments with figures (`make reproduce SETS="mnist" DATA=folder JOBS=2`)
+	$(BIN)/rankhash reproduce $(SETS) $(if $(DATA),--data $(DATA)) --jobs $(JOBS)
 
 test: $(BUILT)  ## Run the tests (a few minutes)
 	$(BIN)/python -m pytest -m "not slow"

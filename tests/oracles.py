@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
+
 import numpy as np
 
 
@@ -191,3 +193,55 @@ def worst_assignment(a, b, losses):
     np.put_along_axis(differ, order, np.arange(gains.shape[1]) < totals.argmax(axis=1)[:, None], axis=1)
     first = np.where(differ, apart, both) > 0
     return first, first ^ differ
+
+
+# ---- Evaluation ------------------------------------------------------------------------------------------------------
+
+
+def tie_orders(distances):
+    """Every order of the items by ascending distance that the ties allow."""
+    groups = [np.flatnonzero(distances == value) for value in np.unique(distances)]
+    for parts in product(*(permutations(group) for group in groups)):
+        yield [item for part in parts for item in part]
+
+
+def over_orders(metric, distances, relevant):
+    """The mean of a metric of one ranked list over all orders of the ties."""
+    return np.mean([metric(np.asarray(relevant)[order]) for order in tie_orders(np.asarray(distances))])
+
+
+def ranked_average_precision(relevant):
+    """The mean of the precision at each relevant place of one ranked list."""
+    places = np.flatnonzero(relevant)
+    return np.mean([relevant[: place + 1].mean() for place in places])
+
+
+def ranked_ndcg(gains, k):
+    """Discounted gains of one ranked list over the best that the same gains could have."""
+    best = sorted(gains, reverse=True)
+    sums = [sum(gain / np.log2(i + 2) for i, gain in enumerate(row[:k])) for row in (list(gains), best)]
+    return sums[0] / sums[1]
+
+
+def ball_precision(distances, relevant, radius, empty):
+    """The share of relevant items within a radius of one query."""
+    inside = [bool(r) for d, r in zip(distances, relevant, strict=True) if d <= radius]
+    return np.mean(inside) if inside else empty
+
+
+def exact_neighbors(queries, database, k, metric):
+    """Rows and distances of the k nearest, by a loop over all pairs."""
+    ids, distances = [], []
+    for q in queries.astype(np.float64):
+        row = []
+        for x in database.astype(np.float64):
+            if metric == "euclidean":
+                row.append(np.sqrt(((x - q) ** 2).sum()))
+            elif metric == "cosine":
+                row.append(1 - (x / np.linalg.norm(x) * (q / np.linalg.norm(q))).sum())
+            else:
+                row.append(-(x * q).sum())
+        order = sorted(range(len(row)), key=lambda i: (row[i], i))[:k]
+        ids.append(order)
+        distances.append([row[i] for i in order])
+    return np.array(ids), np.array(distances, np.float32)

@@ -21,7 +21,18 @@ def precision_recall(distances: NDArray[np.generic], relevant: NDArray[np.bool_]
     if place.dtype.kind not in "iu":
         place = np.unique(place, return_inverse=True)[1].ravel()
     found = np.bincount(place)
-    hits = np.cumsum(np.bincount(place[chosen], minlength=len(found)))[found > 0]
+    return curve(found, np.bincount(place[chosen], minlength=len(found)))
+
+
+def curve(found: NDArray[np.integer], hits: NDArray[np.integer]) -> tuple[F64, F64]:
+    """Precision and recall within each radius, from how many pairs and how many similar ones lie at each distance.
+
+    Distances at which there is no pair give no point.
+
+    >>> curve(np.array([1, 2, 0, 1]), np.array([1, 1, 0, 0]))
+    (array([1.        , 0.66666667, 0.5       ]), array([0.5, 1. , 1. ]))
+    """
+    hits = np.cumsum(hits)[found > 0]
     return hits / np.cumsum(found[found > 0]), hits / max(hits[-1], 1)
 
 
@@ -35,9 +46,13 @@ def average_precision(distances: NDArray[np.generic], relevant: NDArray[np.bool_
     """
     if not np.any(relevant):
         return 0.0
-    precision, recall = precision_recall(distances, relevant)
-    area = precision[0] * recall[0] + ((precision[1:] + precision[:-1]) / 2 * np.diff(recall)).sum()
-    return float(area)
+    return area(*precision_recall(distances, relevant))
+
+
+def area(precision: F64, recall: F64) -> float:
+    """The area under a curve of precision over recall, as :func:`average_precision` has it."""
+    steps = (precision[1:] + precision[:-1]) / 2 * np.diff(recall)
+    return float(precision[0] * recall[0] + steps.sum())
 
 
 def some_pairs(rng: np.random.Generator, n_points: int, most: int = 500_000) -> NDArray[np.int32]:

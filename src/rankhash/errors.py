@@ -13,6 +13,9 @@
         └── BusyError                    somebody else is writing to it, and went on for longer than we waited
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class RankhashError(Exception):
     """The base of all errors of this package."""
@@ -52,3 +55,16 @@ class StorageError(RankhashError, OSError):
 
 class BusyError(StorageError):
     """Somebody else is writing to the collection and went on for longer than we waited."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
+    """The error for a name that is none of the known ones; it suggests the nearest.
+
+    >>> str(unknown_name("method", "SRHS", ["RSH", "SRSH"]))
+    "there is no method 'SRHS'; did you mean SRSH? Known: RSH, SRSH"
+    """
+    known = list(known)
+    lower = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    hint = f"did you mean {lower[near[0]]}? " if near else ""
+    return InvalidInputError(f"there is no {kind} {name!r}; {hint}Known: {', '.join(known)}")

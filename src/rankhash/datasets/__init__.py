@@ -1,0 +1,53 @@
+"""Data sets by name or by file: :func:`load_dataset`.
+
+::
+
+    name ─▶ the file at ``path``, else in the cache, else downloaded and checked ─▶ Dataset(vectors, labels, …)
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import unknown_name
+from ._base import Dataset
+from .files import READERS, read_dataset
+from .known import KNOWN, load_known
+
+__all__ = ["DATASETS", "Dataset", "load_dataset", "read_dataset"]
+
+DATASETS: tuple[str, ...] = tuple(KNOWN)
+"""The names that :func:`load_dataset` knows."""
+
+
+def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Dataset:
+    """The data set of that name, or that a file holds.
+
+    Parameters
+    ----------
+    name
+        One of ``digits``, ``mnist``, ``fashion_mnist``, ``cifar10-gist``, ``labelme``, ``peekaboom``; or the path of a
+        ``.npy``, ``.npz``, ``.fvecs``, ``.bvecs``, ``.mat``, ``.mtx`` or ``.hdf5`` file (ann-benchmarks' form).
+    path
+        Where the file of a known set is: a folder, or the file itself. None looks in the cache,
+        ``~/.cache/rankhash`` (or ``XDG_CACHE_HOME``); what can be downloaded is, checked by its SHA-256.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such set, or its file is nowhere; the message says which file to put where.
+    FileFormatError
+        If the file is damaged or holds something else.
+
+    Examples
+    --------
+    >>> digits = load_dataset("digits")
+    >>> digits.vectors.shape, digits.image_shape
+    ((1797, 64), (8, 8))
+    """
+    if name in KNOWN:
+        return load_known(name, None if path is None else Path(path))
+    if Path(name).suffix.lower() in READERS:
+        return read_dataset(Path(name))
+    raise unknown_name("data set", name, [*KNOWN, f"or a file ({' '.join(READERS)})"])

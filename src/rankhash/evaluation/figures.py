@@ -1,0 +1,114 @@
+"""The figures as data for plotly.js: one line a method with a band of one standard deviation.
+
+Methods are told apart by colour, dash and marker together. The colours are those of Okabe and Ito without yellow, which
+people with any kind of colour vision can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .store import Row
+from .summaries import METRICS, RECALLS, curves, recall_curves
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
+DASHES = ("solid", "dash", "dot", "dashdot")
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "pentagon", "star", "cross")
+BAND = 0.13
+AXIS_TITLES = {"symbols": "symbols in a code", "bits": "bits of a code"}
+FIGURES = ("ap", "recall", "ball2", "ball3", "at50", "at100", "map")
+"""The paper's six groups of figures, and the mean of the queries' average precision."""
+
+Figure = dict[str, Any]
+
+
+def styles(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """How each method is drawn; different for up to 28 of them.
+
+    >>> styles(["LSH"])["LSH"]
+    {'colour': '#0072B2', 'dash': 'solid', 'marker': 'circle'}
+    """
+    return {
+        name: {
+            "colour": COLOURS[i % len(COLOURS)],
+            "dash": DASHES[i // len(COLOURS) % len(DASHES)],
+            "marker": MARKERS[i % len(MARKERS)],
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def figures(rows: Sequence[Row], axis: str, lengths: Sequence[int], names: Sequence[str]) -> list[Figure]:
+    """All figures of a data set on one axis."""
+    look = styles(names)
+    drawn = [
+        _recall(rows, axis, lengths, look) if key == "recall" else _over_length(rows, axis, lengths, key, look)
+        for key in FIGURES
+    ]
+    return [figure for figure in drawn if figure["data"]]
+
+
+def _over_length(rows: Sequence[Row], axis: str, lengths: Sequence[int], key: str, look: dict[str, Any]) -> Figure:
+    found, traces = curves(rows, axis, lengths, key), []
+    for name in look:
+        points = found.get(name, {})
+        if points:
+            x, mean = [*points], np.array([point.mean for point in points.values()])
+            traces += _line(name, x, mean, np.array([point.std for point in points.values()]), look[name], True)
+    title = METRICS[key].title
+    short = METRICS[key].short
+    return _figure(f"{key}-{axis}", title, AXIS_TITLES[axis], short, traces, {"tickvals": [*lengths]})
+
+
+def _recall(rows: Sequence[Row], axis: str, lengths: Sequence[int], look: dict[str, Any]) -> Figure:
+    length = min(lengths, key=lambda length: (abs(length - 32), length))
+    found, traces = recall_curves(rows, axis, length), []
+    for name in look:
+        if name in found:
+            traces += _line(name, [round(float(x), 2) for x in RECALLS], *found[name], look[name], False)
+    title = f"Precision over recall, {length} {axis}"
+    return _figure(f"recall-{axis}", title, "recall", "precision", traces, {"range": [0, 1]})
+
+
+def _line(name: str, x: list[Any], mean: Any, std: Any, style: dict[str, str], markers: bool) -> list[Figure]:
+    """The band and, above it, the line of one method."""
+    low, high = np.clip(mean - std, 0, 1), np.clip(mean + std, 0, 1)
+    band = {
+        "x": [*x, *reversed(x)],
+        "y": _rounded([*high, *low[::-1]]),
+        "fill": "toself",
+        "fillcolor": _translucent(style["colour"]),
+        "line": {"width": 0},
+        "mode": "lines",
+        "hoverinfo": "skip",
+    }
+    line = {
+        "x": x,
+        "y": _rounded(mean),
+        "customdata": _rounded(std),
+        "mode": "lines+markers",
+        "line": {"color": style["colour"], "dash": style["dash"], "width": 2},
+        "marker": {"symbol": style["marker"], "size": 8, "maxdisplayed": 0 if markers else 8},
+        "hovertemplate": "%{y:.3f} ± %{customdata:.3f}",
+    }
+    return [{"name": name, "type": "scatter", "showlegend": False} | trace for trace in (band, line)]
+
+
+def _figure(key: str, title: str, x: str, y: str, traces: list[Figure], x_axis: dict[str, Any]) -> Figure:
+    layout = {
+        "xaxis": {"title": {"text": x}, "zeroline": False} | x_axis,
+        "yaxis": {"title": {"text": y}, "rangemode": "tozero"},
+    }
+    return {"key": key, "title": title, "data": traces, "layout": layout}
+
+
+def _translucent(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{BAND})"
+
+
+def _rounded(values: Iterable[Any]) -> list[float]:
+    return [round(float(value), 4) for value in values]

@@ -1,0 +1,124 @@
+"""Splits are those of the paper; methods come from the library; results add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from rankhash import InvalidInputError
+from rankhash.datasets import Dataset, load_dataset
+from rankhash.evaluation import Counts, Protocol, split
+from rankhash.evaluation.measure import summary
+from rankhash.evaluation.methods import METHODS, choose_methods
+from rankhash.evaluation.run import Experiment
+from rankhash.evaluation.summaries import Point, at_length, curves, pooled_precision
+from rankhash.hashers import HASHERS
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_dataset("digits")
+
+
+def test_split_is_the_papers(digits):
+    data = split(digits, Protocol(), 3)
+    assert data.train.shape == (1000, 40)
+    assert data.queries.shape == (797, 40)
+    assert data.database is not None
+    np.testing.assert_array_equal(data.database, data.train)
+    rows = np.random.default_rng(3).permutation(1797)
+    np.testing.assert_array_equal(data.database_rows, rows[:1000])
+    unit = digits.vectors[rows].astype(float) - digits.vectors.mean(axis=0, dtype=float)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    far = cdist(unit[:1000], unit[:1000])
+    radius = np.sort(far, axis=1)[:, 49].mean()
+    np.testing.assert_array_equal(data.similarity, far < radius)
+    near = cdist(unit[1000:1100], unit[:1000]) < radius
+    np.testing.assert_array_equal(data.truth.block(slice(0, 100), slice(0, 1000)), near)
+    lengths = np.linalg.norm(data.train, axis=1)
+    assert lengths.max() <= 1 + 1e-5
+    assert lengths.mean() > 0.9
+
+
+def test_splits_differ_by_seed_and_are_repeatable(digits):
+    a, b, c = (split(digits, Protocol(), seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(a.train, b.train)
+    assert (a.query_rows != c.query_rows).any()
+
+
+def test_strict_split_has_three_different_parts(digits):
+    data = split(digits, Protocol(500, 300, 700), 0)
+    assert (len(data.train), len(data.database), len(data.queries)) == (500, 700, 300)
+    assert not set(data.database_rows) & set(data.query_rows)
+    assert data.similarity.shape == (500, 500)
+
+
+def test_truth_by_classes_needs_classes(digits):
+    data = split(digits, Protocol(truth="classes"), 0)
+    labels = digits.labels
+    whole = labels[data.query_rows][:, None] == labels[data.database_rows]
+    np.testing.assert_array_equal(data.truth.block(slice(0, 797), slice(0, 1000)), whole)
+    with pytest.raises(InvalidInputError, match="has no classes"):
+        split(Dataset("plain", digits.vectors), Protocol(truth="classes"), 0)
+
+
+def test_wrong_settings_are_refused(digits):
+    for wrong in ({"truth": "labels"}, {"n_train": 1}, {"n_neighbors": 0}):
+        with pytest.raises(InvalidInputError):
+            Protocol(**wrong)
+    with pytest.raises(InvalidInputError, match="at least one method"):
+        Experiment(digits, ())
+
+
+def test_every_hasher_of_the_library_is_compared():
+    assert set(HASHERS) <= {method.hasher for method in choose_methods()}
+    for method in METHODS.values():
+        layout = method.layout("bits", 48)
+        assert 48 - layout.bits_per_symbol < layout.bits <= 48
+        hasher = method.make(layout, 7)
+        assert hasher.n_symbols == layout.n_symbols
+        assert hasher.get_params().get("random_state", 7) == 7
+
+
+def test_codes_that_stand_on_both_axes_are_made_once(digits):
+    both = Experiment(digits, tuple(choose_methods(["ITQ", "SRSH"])), lengths=(8, 16), seeds=(1,))
+    assert sorted((task.method, task.layout.n_symbols) for task in both.tasks()) == [
+        ("ITQ", 8),
+        ("ITQ", 16),
+        ("SRSH", 4),
+        ("SRSH", 8),
+        ("SRSH", 16),
+    ]
+
+
+def test_a_code_stands_at_the_bits_that_it_fills():
+    row = {"n_symbols": 5, "bits": 15, "seed": 0, "method": "X", "ap": 1.0}
+    assert at_length(row, "bits", (8, 16)) == 16
+    assert at_length(row | {"bits": 10}, "bits", (8, 16)) is None
+    assert at_length(row, "symbols", (5, 8)) == 5
+    tuned = row | {"tuned_for": "bits", "length": 16}
+    assert at_length(tuned, "bits", (8, 16)) == 16
+    assert at_length(tuned, "symbols", (5, 16)) is None
+    assert [*curves([tuned], "bits", (16,), "ap")] == ["X (tuned)"]
+
+
+def test_leads_are_paired_by_seed():
+    ours, theirs = Point({1: 0.5, 2: 0.7, 3: 0.9}), Point({1: 0.4, 2: 0.6, 3: 0.8, 4: 0.0})
+    lead, error = ours.lead(theirs)
+    assert lead == pytest.approx(0.1)
+    assert error == pytest.approx(0, abs=1e-9)
+    assert ours.std == pytest.approx(0.2)
+
+
+def test_summary_of_a_run_is_made_of_the_metrics(rng):
+    distances, relevant = rng.integers(0, 9, (30, 200)), rng.random((30, 200)) < 0.1
+    counts = Counts.of(distances, relevant)
+    row = summary(counts)
+    assert row["ap"] == pytest.approx(counts.average_precision(), abs=1e-5)
+    assert row["precision_at"]["50"] == pytest.approx(counts.precision_at(50).mean(), abs=1e-5)
+    assert row["ball"]["2"]["zero"] == pytest.approx(counts.ball_precision(2).mean(), abs=1e-5)
+    inside = distances <= 2
+    assert pooled_precision(row, 2) == pytest.approx(relevant[inside].mean())
+    assert sum(row["found"]) == 30 * 200
+    assert sum(row["hits"]) == relevant.sum()

@@ -1,0 +1,182 @@
+"""The report: complete, self-contained, right in a real browser, readable by colour-blind people and on a phone."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zlib
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from browser import complaints, needs_chromium, screenshot, visit
+from rankhash import InvalidInputError
+from rankhash.datasets import load_dataset
+from rankhash.evaluation import report
+from rankhash.evaluation.figures import FIGURES, styles
+from rankhash.evaluation.images import png
+from rankhash.evaluation.methods import choose_methods
+from rankhash.evaluation.run import Experiment
+from rankhash.evaluation.store import Store
+
+LENGTHS = (8, 32)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Three runs of three methods on the digits."""
+    store = Store(tmp_path_factory.mktemp("raw"))
+    data = load_dataset("digits")
+    methods = tuple(choose_methods(["LSH", "WTA", "ITQ"]))
+    experiment = Experiment(data, methods, LENGTHS, seeds=(100, 101, 102))
+    assert len(list(experiment.run(experiment.missing(store), store))) == len(experiment.tasks())
+    return data, store.rows("digits")
+
+
+@pytest.fixture(scope="module")
+def page(results, tmp_path_factory):
+    data, rows = results
+    return report.write_report([data], {"digits": rows}, LENGTHS, tmp_path_factory.mktemp("report"))
+
+
+class Links(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.targets, self.images = [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.targets += [value for name, value in attrs.items() if name in ("href", "src") and value]
+        if tag == "img":
+            self.images.append(attrs)
+
+
+def body_of(page):
+    """The page without the code of plotly, which is full of addresses."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"<script>/\*\*.*?</script>", "", text, flags=re.DOTALL)
+
+
+def test_page_needs_no_other_file(page):
+    links = Links()
+    links.feed(body_of(page))
+    assert all(target.startswith(("#", "data:image/png;base64,")) for target in links.targets)
+    assert "default-src 'none'" in page.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").count("plotly.js v") == 1
+
+
+def test_page_shows_figures_tables_settings_and_pictures(page, results):
+    text = body_of(page)
+    for axis in ("symbols", "bits"):
+        for key in FIGURES:
+            assert f'data-figure="digits-{key}-{axis}"' in text
+    for words in ("Time to train", "Time to encode", "seeds 100, 101, 102", "n_neighbors = 50", "one thread a run"):
+        assert words in text
+    links = Links()
+    links.feed(text)
+    assert len(links.images) == 6 * 3 * 11
+    assert {image["alt"] for image in links.images} == {"query", "right", "wrong"}
+    wrong = sum(image["alt"] == "wrong" for image in links.images)
+    shown = [row["pictures"] for row in results[1] if "pictures" in row]
+    assert wrong == sum(query["right"].count(0) for pictures in shown for query in pictures)
+
+
+def test_numbers_of_the_tables_are_those_of_the_runs(page, results):
+    values = [row["ap"] for row in results[1] if row["method"] == "ITQ" and row["n_symbols"] == 32]
+    assert f"{np.mean(values):.3f}</b> <span>±{np.std(values, ddof=1):.3f}" in body_of(page)
+    lines = page.with_suffix(".csv").read_text().splitlines()
+    assert f"digits,bits,ap,ITQ,32,{np.mean(values):.5f},{np.std(values, ddof=1):.5f},3" in lines
+    assert f"**{np.mean(values):.3f}** ± {np.std(values, ddof=1):.3f}" in page.with_suffix(".md").read_text()
+
+
+def test_names_are_escaped(results, tmp_path):
+    data, rows = results
+    evil = "<script>alert(1)</script>"
+    rows = [row | {"set": evil, "method": evil} for row in rows if row["method"] == "LSH"]
+    text = report.write_report([data], {evil: rows}, LENGTHS, tmp_path).read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+
+
+def test_methods_differ_in_more_than_colour():
+    looks = styles([str(i) for i in range(28)])
+    assert len({tuple(look.values()) for look in looks.values()}) == 28
+    for one in range(0, 28, 7):
+        group = [*looks.values()][one : one + 7]
+        assert len({look["colour"] for look in group}) == 7
+        assert len({look["marker"] for look in group}) == 7
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+
+def test_lines_stand_out_from_the_paper():
+    for look in styles(map(str, range(7))).values():
+        assert 1.05 / (luminance(look["colour"]) + 0.05) > 2, look
+
+
+def test_pictures_are_png_files(rng):
+    grey = rng.integers(0, 256, (5, 7)).astype(np.uint8)
+    data = png(grey)
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    start = data.index(b"IDAT")
+    size = int.from_bytes(data[start - 4 : start], "big")
+    rows = np.frombuffer(zlib.decompress(data[start + 4 : start + 4 + size]), np.uint8).reshape(5, 8)
+    np.testing.assert_array_equal(rows[:, 1:], grey)
+
+
+def test_without_plotly_the_numbers_are_still_written(results, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    with pytest.raises(InvalidInputError, match=r"rankhash\[report\]"):
+        report.write_report([results[0]], {"digits": results[1]}, LENGTHS, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.csv", "report.md"]
+
+
+@needs_chromium
+def test_browser_draws_every_figure_without_a_complaint(page, tmp_path):
+    done = visit(page, tmp_path, "--window-size=1280,9000", "--dump-dom")
+    assert not complaints(done)
+    drawn = re.findall(r'class="plot js-plotly-plot"', done.stdout)
+    assert len(drawn) == 2 * len(FIGURES)
+    assert done.stdout.count('aria-pressed="true"') == 3
+    assert screenshot(page, tmp_path, "report-desktop.png", 1280, 4200).stat().st_size > 50_000
+
+
+FRAME = """<body style="margin:0"><iframe src="{page}" style="border:0;width:390px;height:9000px"></iframe><script>
+onload = () => setTimeout(() => {{
+  const inner = document.querySelector("iframe").contentDocument;
+  const widths = [...inner.querySelectorAll(".plot .main-svg")].map(plot => plot.getBoundingClientRect().right);
+  {click}
+  const shown = inner.querySelectorAll(".plot .scatterlayer .trace").length;
+  document.title = JSON.stringify([inner.documentElement.scrollWidth, Math.max(...widths), widths.length, shown]);
+}}, 3000);
+</script>"""
+
+
+def measured(page, tmp_path, click=""):
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME.format(page=page.as_uri(), click=click), encoding="utf-8")
+    done = visit(frame, tmp_path, "--window-size=600,9000", "--dump-dom")
+    title = re.search(r"<title>\[(.*?)\]</title>", done.stdout)
+    assert title, done.stdout[-2000:]
+    return [float(part) for part in title[1].split(",")], frame
+
+
+@needs_chromium
+def test_page_fits_a_phone(page, tmp_path):
+    (scroll, widest, n_plots, _), frame = measured(page, tmp_path)
+    assert scroll <= 390
+    assert widest <= 390
+    assert n_plots >= 2 * len(FIGURES)
+    screenshot(frame, tmp_path, "report-phone.png", 390, 4200)
+
+
+@needs_chromium
+def test_a_press_hides_a_method_in_all_figures(page, tmp_path):
+    (*_, before), _ = measured(page, tmp_path)
+    (*_, after), _ = measured(page, tmp_path, 'inner.querySelector("#methods button").click();')
+    assert before == 2 * len(FIGURES) * 3 * 2
+    assert after == before * 2 / 3
