@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
