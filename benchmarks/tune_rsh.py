@@ -61,6 +61,7 @@ METHODS: dict[str, tuple[Any, Trial, list[Trial]]] = {
             "learning_rate": 0.06,
             "init_scale": 0.3,
             "similar_share": 0.6,
+            "boost": 0.7,
             "max_pairs": 40_000,
         },
         [
@@ -74,6 +75,8 @@ METHODS: dict[str, tuple[Any, Trial, list[Trial]]] = {
             {"init_scale": 0.6},
             {"similar_share": 0.45},
             {"similar_share": 0.75},
+            {"boost": 0.5},
+            {"boost": 1.0},
             {"max_pairs": 20_000},
             {"max_pairs": 80_000},
         ],
@@ -87,6 +90,8 @@ def main() -> int:
     parser = ArgumentParser(description=__doc__)
     add_data_option(parser)
     parser.add_argument("--method", choices=METHODS, help="run one of the methods, keep the trials of the other")
+    parser.add_argument("--truth", choices=PLACES, help="run one kind of truth, keep the trials of the others")
+    parser.add_argument("--set", help="run one set, keep the trials of the others")
     parser.add_argument("--show", action="store_true", help="print what the kept results say")
     options = parser.parse_args()
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
@@ -94,12 +99,9 @@ def main() -> int:
         print(summary(kept))
         return 0
     for method in [options.method] if options.method else METHODS:
-        origin = provenance()
-        with threadpool_limits(1):
-            trials = [
-                t for truth, names in PLACES.items() for name in names for t in run(options.data, name, truth, method)
-            ]
-        kept[method] = {"provenance": origin, "trials": trials}
+        for truth in [options.truth] if options.truth else PLACES:
+            for name in PLACES[truth] if options.set is None else [options.set]:
+                kept[f"{method} {truth} {name}"] = {"provenance": provenance()} | run(options.data, name, truth, method)
     text = json.dumps(kept, indent=1)
     refuse_private_names(text)
     RESULTS.parent.mkdir(exist_ok=True)
@@ -108,7 +110,7 @@ def main() -> int:
     return 0
 
 
-def run(folder: Path, name: str, truth: str, method: str) -> list[Trial]:
+def run(folder: Path, name: str, truth: str, method: str) -> dict[str, Any]:
     X, y = load(folder, name)
     rows = np.random.default_rng(SEED).permutation(len(X))[:N_POINTS]
     vectors, known = X[rows].astype(np.float64), {}
@@ -123,40 +125,41 @@ def run(folder: Path, name: str, truth: str, method: str) -> list[Trial]:
     candidates = [base | {"n_symbols": n} | change for n in LENGTHS for change in ({}, *changes)]
     candidates += [base | sizes for sizes in EQUAL_BITS]
     grid = [{key: [value] for key, value in candidate.items()} for candidate in candidates]
-    tuning = tune(hasher, vectors.astype(np.float32), grid=grid, cv=2, random_state=SEED, **known)
+    with threadpool_limits(1):
+        tuning = tune(hasher, vectors.astype(np.float32), grid=grid, cv=2, random_state=SEED, **known)
     print(method, name, truth, tuning.best.parameters, round(tuning.best.mean, 4), flush=True)
-    where = {"set": name, "truth": truth}
-    return [where | {"parameters": t.parameters, "scores": t.scores, "seconds": t.seconds} for t in tuning.trials]
+    trials = [{"parameters": t.parameters, "scores": t.scores, "seconds": t.seconds} for t in tuning.trials]
+    return {"method": method, "set": name, "truth": truth, "trials": trials}
 
 
 def summary(kept: dict[str, Any]) -> str:
     """The mean gain over the base of every change, over sets and lengths, and the arity at equally many bits."""
-    lines = [f"{'method':8}{'truth':10}{'mean gain':>10}{'worst':>9}{'best':>9}  change"]
-    for method, result in kept.items():
-        _, base, changes = METHODS[method]
+    lines = [f"{'method':6}{'truth':9}{'mean gain':>10}{'worst':>9}{'best':>9}  change"]
+    for method, (_, base, changes) in METHODS.items():
         for truth in (*PLACES, "all"):
-            score = {
-                (t["set"], t["truth"], *sorted(t["parameters"].items())): np.mean(t["scores"])
-                for t in result["trials"]
-                if truth in (t["truth"], "all")
-            }
-            places = sorted({key[:2] for key in score})
+            places = [scores(k) for k in kept.values() if k["method"] == method and truth in (k["truth"], "all")]
+            if not places:
+                continue
             for change in changes:
-                pairs = [
-                    (*place, *sorted((base | {"n_symbols": n} | some).items()))
+                gains = [
+                    place[key(base | {"n_symbols": n} | change)] - place[key(base | {"n_symbols": n})]
                     for place in places
                     for n in LENGTHS
-                    for some in (change, {})
                 ]
-                gains = [score[new] - score[old] for new, old in zip(pairs[::2], pairs[1::2], strict=True)]
-                lines.append(
-                    f"{method:8}{truth:10}{np.mean(gains):10.4f}{min(gains):9.4f}{max(gains):9.4f}  "
-                    + ", ".join(f"{key}={value}" for key, value in change.items())
-                )
+                label = ", ".join(f"{name}={value}" for name, value in change.items())
+                lines.append(f"{method:6}{truth:9}{np.mean(gains):10.4f}{min(gains):9.4f}{max(gains):9.4f}  {label}")
             for sizes in EQUAL_BITS:
-                mean = np.mean([score[(*place, *sorted((base | sizes).items()))] for place in places])
-                lines.append(f"{method:8}{truth:10}  average precision {mean:.4f} with 48 bits: {sizes}")
+                mean = np.mean([place[key(base | sizes)] for place in places])
+                lines.append(f"{method:6}{truth:9}{mean:10.4f} with 48 bits: {sizes}")
     return "\n".join(lines)
+
+
+def scores(place: dict[str, Any]) -> dict[Any, float]:
+    return {key(t["parameters"]): float(np.mean(t["scores"])) for t in place["trials"]}
+
+
+def key(parameters: Trial) -> tuple[Any, ...]:
+    return tuple(sorted(parameters.items()))
 
 
 if __name__ == "__main__":
