@@ -76,11 +76,11 @@ class SRSH(PairHasher):
     Notes
     -----
     Departures from the paper's Algorithm 2, beside ``update="hinge"``: pairs are drawn in proportion to their
-    weight instead of multiplying the step by it; weights grow by less (``boost``); they are kept for a pool of pairs, never for all n × n;
-    they are normalised within the similar and within the dissimilar pairs, at the ratio that ``similar_share``
-    says, instead of together; ε counts wrong pairs as 1, not as ρ or λ, so that it stays below 1; the result
-    is the mean of the weights over the second half of the pairs. A function with ε ≥ ½ is drawn again, and if
-    that does not help it gets a weight near 0, never a negative one.
+    weight instead of multiplying the step by it; wrong pairs gain less (``boost``); weights are kept for a pool
+    of pairs, never for all n × n; they are normalised within the similar and within the dissimilar pairs, at the
+    ratio that ``similar_share`` says, instead of together; ε counts wrong pairs as 1, not as ρ or λ, so that it
+    stays below 1; the result is the mean of the weights over the second half of the pairs. A function with ε ≥ ½
+    is drawn again, and if that does not help it gets a weight near 0, never a negative one.
 
     References
     ----------
