@@ -34,7 +34,7 @@ def digits():
     return load_digits(return_X_y=True)
 
 
-@pytest.mark.parametrize("n_symbols", [8, 32])
+@pytest.mark.parametrize("n_symbols", [8, 24])
 def test_codes_find_neighbours_better_than_those_of_rsh(digits, n_symbols):
     vectors, _ = digits
     rsh = average_precision_of_neighbors(RSH(n_symbols, random_state=0), vectors)
