@@ -71,6 +71,23 @@ def paper_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int 
     return Split(train.astype(np.float32), queries.astype(np.float32), inside < radius, relevant)
 
 
+def raw_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int = 3000) -> Split:
+    """A random split of the vectors as they are; neighbours as in :func:`paper_split`."""
+    rows = np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries]
+    train, queries = np.split(X[rows].astype(np.float64), [n_train])
+    inside = distances(train, train)
+    radius = np.sort(inside, axis=1)[:, N_NEIGHBORS - 1].mean()
+    relevant = distances(queries, train) < radius
+    return Split(train.astype(np.float32), queries.astype(np.float32), inside < radius, relevant)
+
+
+def class_split(X: NDArray[Any], y: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int = 1000) -> Split:
+    """A random split of the vectors as they are; those of one class are similar."""
+    train, queries = np.split(np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries], [n_train])
+    inside, relevant = y[train, None] == y[train], y[queries, None] == y[train]
+    return Split(X[train].astype(np.float32), X[queries].astype(np.float32), inside, relevant)
+
+
 def normalized(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """The vectors around their mean, scaled to unit length."""
     X = X - X.mean(axis=0)

@@ -36,7 +36,7 @@ Trial = dict[str, Any]
 METHODS: dict[str, tuple[Any, Trial, list[Trial]]] = {
     "RSH": (
         RSH(random_state=0),
-        {"arity": 4, "rho": 0.7, "learning_rate": 0.075, "similar_share": 0.05, "max_pairs": 40_000},
+        {"arity": 4, "rho": 0.7, "learning_rate": 0.075, "similar_share": 0.1, "max_pairs": 40_000},
         [
             {"arity": 2},
             {"arity": 8},
@@ -44,13 +44,12 @@ METHODS: dict[str, tuple[Any, Trial, list[Trial]]] = {
             {"rho": 1.4},
             {"learning_rate": 0.04},
             {"learning_rate": 0.15},
-            {"similar_share": 0.025},
-            {"similar_share": 0.1},
+            {"similar_share": 0.05},
             {"similar_share": 0.2},
             {"max_pairs": 20_000},
             {"max_pairs": 80_000},
-            {"rho": 1.4, "similar_share": 0.1},
-            {"rho": 1.4, "similar_share": 0.1, "learning_rate": 0.15},
+            {"rho": 1.4, "similar_share": 0.2},
+            {"rho": 1.4, "learning_rate": 0.15},
         ],
     ),
     "SRSH": (
