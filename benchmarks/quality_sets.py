@@ -30,7 +30,7 @@ from machine import provenance, refuse_private_names
 from quality_rsh import distances
 from rankhash import RSH, SRSH, WTA
 from rankhash._ranking import average_precision
-from sets import FILES, add_data_option, class_split, load, paper_split, raw_split
+from sets import FILES, Split, add_data_option, class_split, load, paper_split, raw_split
 
 RESULTS = Path(__file__).parent / "results" / "quality_sets.json"
 LENGTHS = (8, 16, 32, 64)
@@ -81,7 +81,17 @@ def run(folder: Path, name: str, truth: str, seed: int) -> list[dict[str, Any]]:
             codes = learned.transform(split.queries), learned.transform(split.train)
             scores[method] = average_precision(distances(*codes), split.relevant)
         rows.append({"set": name, "truth": truth, "seed": seed, "n_symbols": n_symbols, "scores": scores})
+    if truth == "reduced":
+        rows[0]["still_close"] = still_close(split)
     return rows
+
+
+def still_close(split: Split) -> float:
+    """The share of the closest pairs of the reduced training vectors that are neighbours before the reduction."""
+    first, second = np.triu_indices(len(split.train), 1)
+    neighbors = split.neighbors[first, second]
+    apart = ((split.train[first] - split.train[second]) ** 2).sum(axis=1)
+    return float(neighbors[np.argsort(apart)[: neighbors.sum()]].mean())
 
 
 def vectors(folder: Path, name: str, seed: int) -> tuple[Any, Any]:

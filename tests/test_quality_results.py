@@ -30,6 +30,10 @@ def test_kept_results_can_be_shown(script):
     assert "RSH" in shown.stdout
 
 
+def test_the_tables_of_the_documentation_are_those_of_the_kept_results():
+    subprocess.run([sys.executable, BENCHMARKS / "quality_docs.py", "--check"], check=True, timeout=60)
+
+
 @pytest.mark.parametrize("n_symbols", [8, 16, 32, 64])
 @pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
 def test_methods_rank_as_documented(rows, name, n_symbols):
