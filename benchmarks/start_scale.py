@@ -78,7 +78,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
 def losses(rows: list[dict[str, Any]]) -> str:
     lost = [max(row["scores"].values()) - row["scores"]["rule"] for row in rows]
     gained = [row["scores"]["rule"] - row["scores"]["untrained"] for row in rows]
-    fixed = {scale: np.mean([row["scores"].get(str(scale), np.nan) for row in rows]) for scale in SCALES}
+    tried = [scale for scale in SCALES if all(str(scale) in row["scores"] for row in rows)]
+    fixed = {scale: np.mean([row["scores"][str(scale)] for row in rows]) for scale in tried}
     lines = [f"rule: mean {np.mean([row['scores']['rule'] for row in rows]):.4f}"]
     lines += [f"scale {scale}: mean {mean:.4f}" for scale, mean in fixed.items()]
     lines.append(f"rule below the best of a line: mean {np.mean(lost):.4f}, most {max(lost):.4f}")

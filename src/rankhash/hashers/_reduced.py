@@ -2,9 +2,9 @@
 
 Vectors of one length lose length when PCA drops columns, and more so the worse they are represented. Among what is
 left, the short ones look close to each other although they were not: of the closest pairs of 40 principal components
-of CIFAR-10 Gist only about half are close in 512 dimensions. A learner that follows its pairs closely follows these, too.
-If all vectors had the same length, those with the largest inner products were closest: pairs on which distance and
-inner product agree are trusted, the others left out.
+of CIFAR-10 Gist only about half are close in 512 dimensions. A learner that follows its pairs closely follows these,
+too. If all vectors had the same length, those with the largest inner products were closest: pairs on which distance
+and inner product agree are trusted, the others left out.
 """
 
 from __future__ import annotations
