@@ -13,16 +13,22 @@ def pack(symbols, arity):
     return np.packbits(bits.reshape(len(symbols), symbols.shape[1] * b).astype(np.uint8), axis=1, bitorder="little")
 
 
-def encode(vectors, projections, bias, center, n_symbols):
-    """Winners of projections that are summed one dimension at a time, rounded to float32 after each."""
+def project(vectors, projections, bias, center):
+    """Projections that are summed one dimension at a time, rounded to float32 after each."""
     x = vectors if center is None else (vectors - center).astype(np.float32)
     rows = len(projections)
     y = np.zeros((len(x), rows), np.float32) if bias is None else np.tile(np.float32(bias), (len(x), 1))
     for j in range(x.shape[1]):
         y = (x[:, j, None].astype(np.float64) * projections[:, j].astype(np.float64) + y).astype(np.float32)
-    if rows == n_symbols:
+    return y
+
+
+def encode(vectors, projections, bias, center, n_symbols):
+    """Winners of projections that are summed one dimension at a time, rounded to float32 after each."""
+    y = project(vectors, projections, bias, center)
+    if len(projections) == n_symbols:
         return (y > 0).astype(np.uint8)
-    return y.reshape(len(x), n_symbols, -1).argmax(axis=2).astype(np.uint8)
+    return y.reshape(len(y), n_symbols, -1).argmax(axis=2).astype(np.uint8)
 
 
 def encode_windows(vectors, windows):

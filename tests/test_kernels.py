@@ -125,6 +125,15 @@ def test_encode_sums_in_the_order_of_the_dimensions(rng, isa, d, n_symbols, arit
         np.testing.assert_array_equal(layout.unpack(codes), expected)
 
 
+@pytest.mark.parametrize("d", [1, 7, 8, 40, 256, 257])
+@pytest.mark.parametrize(("n", "rows"), [(1, 1), (23, 3), (24, 8), (25, 9), (800, 33)])
+def test_project_gives_the_sums_that_encode_compares(rng, isa, d, n, rows):
+    x, w = rng.normal(size=(n, d)).astype(np.float32), rng.normal(size=(rows, d)).astype(np.float32)
+    for bias, center in [(None, None), (rng.normal(size=rows).astype(np.float32), x.mean(axis=0))]:
+        values = _kernels.project(x, w, bias, center, 2)
+        np.testing.assert_array_equal(values, oracles.project(x, w, bias, center))
+
+
 def test_codes_do_not_depend_on_the_instruction_set_even_for_close_calls(rng):
     x = rng.integers(-3, 4, (5000, 24)).astype(np.float32) / 3
     w = rng.integers(-3, 4, (128, 24)).astype(np.float32) / 7

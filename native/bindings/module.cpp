@@ -87,6 +87,13 @@ NB_MODULE(_native, m) {
         },
         "vectors"_a, "projections"_a, "bias"_a.none(), "center"_a.none(), "n_symbols"_a, "arity"_a, "n_threads"_a,
         "codes"_a, Released());
+  m.def("project",
+        [](const In<float, 2>& x, const In<float, 2>& weights, const std::optional<In<float, 1>>& bias,
+           const std::optional<In<float, 1>>& center, int n_threads, const Out<float, 2>& out) {
+          const Projections projections{weights.data(), data_or_null(bias), data_or_null(center), 1};
+          project(x.data(), x.shape(0), x.shape(1), projections, weights.shape(0), n_threads, out.data());
+        },
+        "vectors"_a, "projections"_a, "bias"_a.none(), "center"_a.none(), "n_threads"_a, "out"_a, Released());
   m.def("encode_windows",
         [](const In<float, 2>& x, const In<int32_t, 3>& windows, int n_threads, const Out<uint8_t, 2>& codes) {
           const Layout layout = make_layout(static_cast<int>(windows.shape(0)), static_cast<int>(windows.shape(1)));

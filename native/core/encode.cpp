@@ -64,29 +64,61 @@ std::vector<float> pack_weights(const float* weights, int64_t used, int64_t n_ro
   return packed;
 }
 
-}  // namespace
+// Projections as the kernels take them.
+struct PackedProjections {
+  int64_t n_rows, d;
+  const float* center;
+  std::vector<float> weights, start;
 
-int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
-                        int n_threads, uint8_t* rows) {
-  const int64_t used = static_cast<int64_t>(layout.n_symbols) * projections.rows_per_symbol;
-  const int64_t n_rows = round_up(used, kRowGroup);
-  const std::vector<float> weights = pack_weights(projections.weights, used, n_rows, d);
-  std::vector<float> start(n_rows * kTileRows);
-  for (int64_t r = 0; r < used && projections.bias; ++r)
-    std::fill_n(start.begin() + r * kTileRows, kTileRows, projections.bias[r]);
-  const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
+  PackedProjections(const Projections& projections, int64_t used, int64_t d)
+      : n_rows(round_up(used, kRowGroup)), d(d), center(projections.center),
+        weights(pack_weights(projections.weights, used, n_rows, d)), start(n_rows * kTileRows) {
+    for (int64_t r = 0; r < used && projections.bias; ++r)
+      std::fill_n(start.begin() + r * kTileRows, kTileRows, projections.bias[r]);
+  }
+
+  int64_t tile_size() const { return std::min(d, kDepth) * kTileRows; }
+
+  // The values y of n <= kTileRows vectors, one lane a vector; says whether the vectors are finite.
+  bool fill(const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) const {
     bool finite = true;
     std::copy(start.begin(), start.end(), y);
     for (int64_t first = 0; first < d; first += kDepth) {
       const int64_t depth = std::min(kDepth, d - first);
-      const float* center = projections.center ? projections.center + first : nullptr;
-      finite &= kernels.load_tile(x + first, n, d, depth, center, tile);
+      finite &= kernels.load_tile(x + first, n, d, depth, center ? center + first : nullptr, tile);
       kernels.project(tile, depth, weights.data() + first * n_rows, n_rows, y);
     }
     return finite;
+  }
+};
+
+}  // namespace
+
+int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
+                        int n_threads, uint8_t* rows) {
+  const PackedProjections packed(projections, static_cast<int64_t>(layout.n_symbols) * projections.rows_per_symbol, d);
+  const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
+    return packed.fill(kernels, x, n, tile, y);
   };
-  return encode_tiles(x, n, d, std::min(d, kDepth) * kTileRows, n_rows, projections.rows_per_symbol, layout, n_threads,
-                      rows, fill);
+  return encode_tiles(x, n, d, packed.tile_size(), packed.n_rows, projections.rows_per_symbol, layout, n_threads, rows,
+                      fill);
+}
+
+void project(const float* x, int64_t n, int64_t d, const Projections& projections, int64_t n_rows, int n_threads,
+             float* out) {
+  const Kernels& kernels = active_kernels();
+  const PackedProjections packed(projections, n_rows, d);
+  const int64_t task_rows = kTilesPerTask * kTileRows;
+  parallel_for((n + task_rows - 1) / task_rows, n_threads, [&](int64_t task) {
+    AlignedVector<float> tile(packed.tile_size()), y(packed.n_rows * kTileRows);
+    const int64_t last = std::min(n, (task + 1) * task_rows);
+    for (int64_t i = task * task_rows; i < last; i += kTileRows) {
+      const int64_t count = std::min<int64_t>(kTileRows, last - i);
+      packed.fill(kernels, x + i * d, count, tile.data(), y.data());
+      for (int64_t lane = 0; lane < count; ++lane)
+        for (int64_t r = 0; r < n_rows; ++r) out[(i + lane) * n_rows + r] = y[r * kTileRows + lane];
+    }
+  });
 }
 
 int64_t encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,

@@ -17,7 +17,7 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import ITQ, LSH, MLH, RSH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
+from .hashers import ITQ, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -27,9 +27,12 @@ __version__ = _version("rankhash")
 
 __all__ = [
     "ITQ",
+    "KLSH",
+    "KSH",
     "LSH",
     "MLH",
     "RSH",
+    "SDH",
     "SRSH",
     "WTA",
     "CodeLayout",

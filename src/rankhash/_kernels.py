@@ -98,6 +98,13 @@ def encode(
     return codes, _native.encode(vectors, projections, bias, center, n_symbols, arity, n_threads, codes)
 
 
+def project(vectors: F32, projections: F32, bias: F32 | None, center: F32 | None, n_threads: int) -> F32:
+    """The values ``(n, rows)`` of ``(x - center)·w + bias`` that :func:`encode` compares, summed in the same order."""
+    values = np.empty((len(vectors), len(projections)), np.float32)
+    _native.project(vectors, projections, bias, center, n_threads, values)
+    return values
+
+
 def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> tuple[U8, int]:
     """Packed codes of the winners among products of entries of x, and the first row that is not finite, or -1.
 

@@ -14,23 +14,17 @@ from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers import mlh
 
 from .contract import X
-from .learners import LearnerContract, Y, average_precision_of_neighbors
+from .learners import Y, average_precision_of_neighbors
+from .pairs import PairContract
 
 SMALL = {"n_iterations": 6, "batch_size": 60, "n_neighbors": 8, "random_state": 0}
 VARIANTS = [MLH(9, **SMALL), MLH(65, rho=None, center=False, similar_share=0.3, momentum=0.5, **SMALL)]
 
 
-class TestContract(LearnerContract):
+class TestContract(PairContract):
     @pytest.fixture(params=VARIANTS, ids=["validated", "fixed"])
     def hasher(self, request):
         return clone(request.param)
-
-    # All bits are learned at once: there is no course of single functions to keep, tell or report.
-    test_the_course_of_learning_is_kept = None
-    test_the_callback_hears_of_every_function = None
-    test_the_report_has_a_line_a_function = None
-    test_balance_and_agreement_are_those_of_the_codes = None
-    test_nothing_is_printed_unless_on_a_terminal = None
 
 
 @parametrize_with_checks([MLH(8, n_iterations=3, batch_size=20, n_neighbors=4)])

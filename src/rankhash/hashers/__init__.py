@@ -8,17 +8,34 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .itq import ITQ
+from .klsh import KLSH
+from .ksh import KSH
 from .lsh import LSH
 from .mlh import MLH
 from .rsh import RSH
+from .sdh import SDH
 from .spectral import SpectralHashing
 from .srsh import SRSH
 from .wta import WTA
 
-__all__ = ["HASHERS", "ITQ", "LSH", "MLH", "RSH", "SRSH", "WTA", "Hasher", "SpectralHashing", "load_hasher"]
+__all__ = [
+    "HASHERS",
+    "ITQ",
+    "KLSH",
+    "KSH",
+    "LSH",
+    "MLH",
+    "RSH",
+    "SDH",
+    "SRSH",
+    "WTA",
+    "Hasher",
+    "SpectralHashing",
+    "load_hasher",
+]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 

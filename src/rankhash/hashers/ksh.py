@@ -1,0 +1,212 @@
+"""Supervised hashing with kernels: bits whose inner products approach the similarity of labelled vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from threadpoolctl import threadpool_limits
+
+from ._base import F64, Arrays, Training, check_integer
+from ._kernel import KernelHasher, RBFAnchors, take_rows
+from ._pairs import check_number
+from ._similar import Similarity, labelled_points, similarity_of
+
+RIDGE = 1e-6
+"""What is added to the diagonal of the features' products, as a part of its mean, so that it can be inverted."""
+
+TINY = 1e-300
+MAX_DOUBLINGS = 50
+
+
+class KSH(KernelHasher):
+    """Codes of bits that are learned one after another, so that inner products of codes approach similarity.
+
+    With codes of ±1, y·y' of two vectors is ``n_symbols`` less twice their Hamming distance. It should be
+    ``n_symbols`` for similar and ``-n_symbols`` for dissimilar vectors; every bit takes away as much of what is
+    still missing as it can [1]_. A bit is the sign of a weighted sum of kernel features: how near some training
+    vectors are.
+
+    The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
+    pairs), or else from the distances of the vectors (``n_neighbors``); see :mod:`rankhash.similarity`.
+
+    Parameters
+    ----------
+    n_symbols
+        Bits of a code, 1 to 4096.
+    n_anchors
+        Training vectors whose nearness makes the features.
+    gamma
+        How fast a feature falls with the distance d: it is exp(-gamma d² / mean d²).
+    max_points
+        From more vectors than this, a random sample of them is learned from; anchors and the features' mean
+        come from all. For classes memory grows with it, else with its square.
+    n_neighbors
+        Without labels: how many others a vector is similar to on average.
+    n_iterations, tol
+        The most steps for a bit, and the relative gain of a step below which it is finished.
+    random_state
+        An integer for the same anchors and sample in every run, a RandomState, or None.
+
+    Attributes
+    ----------
+    projections_ : ndarray (n_symbols, n_anchors)
+        The weights of the features.
+    center_ : ndarray (n_anchors,)
+        The mean of the features, which is subtracted from them.
+    anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
+        The anchors, and what distances to them are multiplied with.
+    residuals_ : ndarray (n_symbols,)
+        The mean square over pairs of what is still missing after each bit, 1 before the first. It is not saved.
+    layout_ : CodeLayout
+        The layout of the codes: ``n_symbols`` of arity 2.
+    n_features_in_, feature_names_in_
+        Columns of the vectors that were fitted, and their names if they had any.
+
+    References
+    ----------
+    .. [1] W. Liu, J. Wang, R. Ji, Y.-G. Jiang, S.-F. Chang, Supervised hashing with kernels, CVPR 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = KSH(16, random_state=0).fit(X, y)
+    >>> hasher.transform(X).shape, hasher.encode(X).shape
+    ((1797, 16), (1797, 2))
+    >>> bool(hasher.residuals_[-1] < hasher.residuals_[0])
+    True
+    """
+
+    residuals_: F64
+
+    def __init__(
+        self,
+        n_symbols: int = 32,
+        *,
+        n_anchors: int = 300,
+        gamma: float = 2.0,
+        max_points: int = 5000,
+        n_neighbors: int = 50,
+        n_iterations: int = 500,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_symbols = n_symbols
+        self.n_anchors = n_anchors
+        self.gamma = gamma
+        self.max_points = max_points
+        self.n_neighbors = n_neighbors
+        self.n_iterations = n_iterations
+        self.tol = tol
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_integer("n_anchors", self.n_anchors, 1, 100_000)
+        check_number("gamma", self.gamma, 1e-6, 1e6)
+        check_integer("max_points", self.max_points, 3, 1_000_000)
+        check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
+        check_integer("n_iterations", self.n_iterations, 0, 1_000_000)
+        check_number("tol", self.tol, 0, 1)
+
+    def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
+        labelled = labelled_points("KSH", training, self.max_points, self.n_neighbors, rng)
+        rbf = RBFAnchors(self.n_anchors, gamma=self.gamma, random_state=rng).fit(training.vectors)
+        features = rbf.transform(take_rows(training.vectors, labelled.rows)).astype(np.float64)
+        problem = Greedy(features, similarity_of(labelled.source), self.n_symbols)
+        with threadpool_limits(1, "blas"):  # products with single columns are too small to share
+            weights = [problem.learn_bit(self.n_iterations, self.tol) for _ in range(self.n_symbols)]
+        self.residuals_ = np.array(problem.residuals)
+        arrays: Arrays = {"projections_": rbf.fold(np.stack(weights)), "center_": rbf.mean_}
+        return arrays | {"anchors_": rbf.anchors_, "scale_": rbf.scale_}
+
+
+class Greedy:
+    """What is still missing, R = n_bits · S - Σ yy', and bits that take it away one after another."""
+
+    def __init__(self, features: F64, similar: Similarity, n_bits: int) -> None:
+        self._features, self._similar, self._n_bits = features, similar, n_bits
+        self._features32 = features.astype(np.float32)
+        self._codes = np.empty((len(features), 0))
+        self._gram = features.T @ features
+        self._gram.flat[:: len(self._gram) + 1] += max(RIDGE * np.trace(self._gram) / len(self._gram), TINY)
+        self._missing = n_bits * (features.T @ similar.times(features))
+        self._square = float(n_bits**2 * similar.n_known)
+        self.residuals: list[float] = []
+
+    def times(self, column: F64) -> F64:
+        """R times a column ``(n,)``."""
+        product: F64 = self._n_bits * self._similar.times(column[:, None])[:, 0] - self._codes @ (
+            self._codes.T @ column
+        )
+        return product
+
+    def learn_bit(self, n_iterations: int, tol: float) -> F64:
+        """The next bit's weights ``(m,)``: the better of the relaxed problem's and of what descent makes of them."""
+        start = self._relaxed()
+        weights, gain = start, self._gain(start)
+        if n_iterations:
+            smooth = self.descend(start, n_iterations, tol)
+            if self._gain(smooth) > gain:
+                weights, gain = smooth, self._gain(smooth)
+        code = self._code(weights)
+        product = self._features.T @ code
+        self._missing -= np.outer(product, product)
+        self._codes = np.column_stack([self._codes, code])
+        self._square += float(len(code)) ** 2 - 2 * gain
+        self.residuals.append(self._square / (self._n_bits**2 * self._similar.n_known))
+        return weights
+
+    def _relaxed(self) -> F64:
+        """The weights a with the largest (Ka)'R(Ka) among those with |Ka|² = n."""
+        last = len(self._gram) - 1
+        _, vectors = scipy.linalg.eigh(self._missing, self._gram, subset_by_index=[last, last])
+        sign = np.sign(vectors[np.abs(vectors).argmax(), 0])
+        weights: F64 = vectors[:, 0] * (sign * np.sqrt(len(self._features)))
+        return weights
+
+    def _code(self, weights: F64) -> F64:
+        return np.where(self._features @ weights > 0, 1.0, -1.0)
+
+    def _gain(self, weights: F64) -> float:
+        code = self._code(weights)
+        return float(code @ self.times(code))
+
+    def loss(self, weights: F64) -> tuple[float, F64]:
+        """-p'Rp and its gradient ``(m,)`` for the soft code p = tanh(Ka / 2)."""
+        soft = np.tanh(self._along(weights) / 2)
+        pull = self.times(soft)
+        steps = (pull * (1 - soft**2)).astype(np.float32)
+        return -float(soft @ pull), -(steps @ self._features32).astype(np.float64)
+
+    def _value(self, weights: F64) -> float:
+        soft = np.tanh(self._along(weights) / 2)
+        return -float(soft @ self.times(soft))
+
+    def _along(self, weights: F64) -> F64:
+        """Ka; single precision is enough to find the way, and twice as fast."""
+        return (self._features32 @ weights.astype(np.float32)).astype(np.float64)
+
+    def descend(self, weights: F64, n_iterations: int, tol: float) -> F64:
+        """The weights that accelerated gradient descent reaches; steps only become shorter."""
+        before, value = weights, self._value(weights)
+        momentum, steepness = (0.0, 1.0), 1.0
+        for _ in range(n_iterations):
+            probe = weights + (momentum[0] - 1) / momentum[1] * (weights - before)
+            probe_value, slope = self.loss(probe)
+            square = float(slope @ slope)
+            for _ in range(MAX_DOUBLINGS):
+                after = probe - slope / steepness
+                new = self._value(after)
+                if new <= probe_value - square / (2 * steepness):
+                    break
+                steepness *= 2
+            else:
+                break
+            before, weights = weights, after
+            momentum = momentum[1], (1 + np.sqrt(1 + 4 * momentum[1] ** 2)) / 2
+            value, old = new, value
+            if abs(value - old) <= tol * abs(value):
+                break
+        return weights

@@ -1,0 +1,214 @@
+"""Supervised discrete hashing: bits from which classes can be read off, learned without relaxing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..similarity import ClassLabels, LabelSets, label_source
+from ._base import F32, F64, Arrays, Training, check_integer
+from ._kernel import KernelHasher, RBFAnchors, block_rows, some_rows, take_rows
+from ._pairs import check_number
+
+RIDGE = 1e-2
+"""What the regression of bits on features adds to the diagonal of their products."""
+
+SWEEPS = 10
+"""How often all bits are gone through in one iteration, unless they stop changing before."""
+
+
+class SDH(KernelHasher):
+    """Codes of bits that are made for a linear classifier: classes are read off them with least squares.
+
+    Three things are improved in turn [1]_: the classifier of the codes B, the regression of the codes on kernel
+    features of the vectors, and the codes themselves, one bit after another with the others fixed, which has a
+    closed solution. Learned from classes only: ``fit(X, y)``, with labels or a matrix of label indicators.
+
+    Parameters
+    ----------
+    n_symbols
+        Bits of a code, 1 to 4096.
+    n_anchors
+        Training vectors whose nearness makes the features.
+    gamma
+        How fast a feature falls with the distance d: it is exp(-gamma d² / mean d²).
+    lam
+        The weight of the classifier's square length.
+    nu
+        The weight of how far codes may be from what the features can say.
+    n_iterations
+        How often the three are improved in turn, unless codes stop changing before.
+    max_points
+        From more vectors than this, a random sample of them is learned from; anchors and the features' mean
+        come from all. Memory grows with max_points · n_anchors.
+    random_state
+        An integer for the same anchors and first codes in every run, a RandomState, or None.
+
+    Attributes
+    ----------
+    projections_ : ndarray (n_symbols, n_anchors)
+        The weights of the features.
+    bias_ : ndarray (n_symbols,)
+        What is added to them: the mean of the codes that were learned.
+    center_ : ndarray (n_anchors,)
+        The mean of the features, which is subtracted from them.
+    anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
+        The anchors, and what distances to them are multiplied with.
+    losses_ : ndarray (at most n_iterations,)
+        The mean loss |y - bW|² + nu |b - f|² of a vector, with the part of lam |W|², after each iteration. It is not
+        saved.
+    layout_ : CodeLayout
+        The layout of the codes: ``n_symbols`` of arity 2.
+    n_features_in_, feature_names_in_
+        Columns of the vectors that were fitted, and their names if they had any.
+
+    References
+    ----------
+    .. [1] F. Shen, C. Shen, W. Liu, H. T. Shen, Supervised discrete hashing, CVPR 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> hasher = SDH(16, n_anchors=200, random_state=0).fit(X, y)
+    >>> hasher.transform(X).shape, hasher.encode(X).shape
+    ((1797, 16), (1797, 2))
+    """
+
+    losses_: F64
+
+    def __init__(
+        self,
+        n_symbols: int = 32,
+        *,
+        n_anchors: int = 1000,
+        gamma: float = 2.0,
+        lam: float = 1.0,
+        nu: float = 1e-5,
+        n_iterations: int = 5,
+        max_points: int = 60_000,
+        random_state: Any = None,
+    ) -> None:
+        self.n_symbols = n_symbols
+        self.n_anchors = n_anchors
+        self.gamma = gamma
+        self.lam = lam
+        self.nu = nu
+        self.n_iterations = n_iterations
+        self.max_points = max_points
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_integer("n_anchors", self.n_anchors, 1, 100_000)
+        check_number("gamma", self.gamma, 1e-6, 1e6)
+        check_number("lam", self.lam, 1e-9, 1e9)
+        check_number("nu", self.nu, 0, 1e9)
+        check_integer("n_iterations", self.n_iterations, 1, 1_000_000)
+        check_integer("max_points", self.max_points, 2, 2**31 - 1)
+
+    def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
+        data = training.vectors
+        if data.n_rows < 2:
+            raise InvalidInputError("SDH learns to tell vectors apart, but there is 1 sample: n_samples=1")
+        data.check()
+        indicators = _indicators(training)
+        rows = some_rows(rng, data.n_rows, self.max_points)
+        rbf = RBFAnchors(self.n_anchors, gamma=self.gamma, random_state=rng).fit(data)
+        features = rbf.transform(take_rows(data, rows))
+        codes = np.where(rng.standard_normal((len(rows), self.n_symbols)) > 0, np.float32(1), np.float32(-1))
+        problem = Discrete(features, indicators[rows].astype(np.float32), self.lam, self.nu)
+        weights, bias, losses = problem.solve(codes, self.n_iterations)
+        self.losses_ = losses
+        arrays: Arrays = {"projections_": rbf.fold(weights.T), "bias_": bias.astype(np.float32), "center_": rbf.mean_}
+        return arrays | {"anchors_": rbf.anchors_, "scale_": rbf.scale_}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class Discrete:
+    """The problem min |Y - BW|² + lam |W|² + nu |B - F|² for codes B of ±1, classifiers W and fits F = KP + b."""
+
+    def __init__(self, features: F32, classes: F32, lam: float, nu: float) -> None:
+        self.features, self.classes, self.lam, self.nu = features, classes, lam, nu
+        gram = _by_blocks(features, features)
+        gram.flat[:: len(gram) + 1] += RIDGE
+        self._gram = gram
+
+    def solve(self, codes: F32, n_iterations: int) -> tuple[F64, F64, F64]:
+        """The weights ``(m, n_bits)`` and bias ``(n_bits,)`` of F, and the losses; changes ``codes``."""
+        losses = []
+        weights, bias = self.regress(codes)
+        for _ in range(n_iterations):
+            classifier = self.classify(codes)
+            fits = (self.features @ weights.astype(np.float32)) + bias.astype(np.float32)
+            improve_codes(codes, self.classes, classifier.astype(np.float32), fits * np.float32(self.nu))
+            weights, bias = self.regress(codes)
+            losses.append(self.loss(codes, classifier, fits))
+            if len(losses) > 1 and abs(losses[-2] - losses[-1]) <= 1e-5 * losses[-1]:
+                break
+        return weights, bias, np.array(losses)
+
+    def classify(self, codes: F32) -> F64:
+        """W ``(n_bits, n_classes)``: least squares of the classes on the codes, with a ridge of lam."""
+        products = _by_blocks(codes, codes) + self.lam * np.eye(codes.shape[1])
+        return np.linalg.solve(products, _by_blocks(codes, self.classes)).astype(np.float64)
+
+    def regress(self, codes: F32) -> tuple[F64, F64]:
+        """Weights ``(m, n_bits)`` and bias ``(n_bits,)``: least squares of the codes on the features."""
+        weights = np.linalg.solve(self._gram, _by_blocks(self.features, codes))
+        return weights.astype(np.float64), codes.mean(axis=0, dtype=np.float64)
+
+    def loss(self, codes: F32, classifier: F64, fits: F32) -> float:
+        """The mean over vectors of what is minimised."""
+        apart = self.classes - codes @ classifier.astype(np.float32)
+        total = float(np.square(apart).sum(dtype=np.float64)) + self.lam * float(np.square(classifier).sum())
+        return (total + self.nu * float(np.square(codes - fits).sum(dtype=np.float64))) / len(codes)
+
+
+def improve_codes(codes: F32, classes: F32, classifier: F32, pull: F32) -> None:
+    """Set every bit in turn to what is best for the others: sign(q - B'W'w) with w its row of the classifier.
+
+    ``pull`` is nu F. What the code says of the classes, BW, is kept up to date, so that a bit costs n · n_classes.
+    """
+    wanted = classes @ classifier.T + pull
+    said = codes @ classifier
+    for _ in range(SWEEPS):
+        n_changed = 0
+        for bit, row in enumerate(classifier):
+            before = codes[:, bit].copy()
+            score = wanted[:, bit] - said @ row + before * (row @ row)
+            codes[:, bit] = np.where(score > 0, np.float32(1), np.float32(-1))
+            changed = np.flatnonzero(codes[:, bit] != before)
+            said[changed] += (2 * codes[changed, bit])[:, None] * row
+            n_changed += len(changed)
+        if n_changed == 0:
+            break
+
+
+def _by_blocks(a: F32, b: F32) -> F64:
+    """a'b, summed over blocks in double precision."""
+    total = np.zeros((a.shape[1], b.shape[1]))
+    step = block_rows(a.shape[1], b.shape[1])
+    for start in range(0, len(a), step):
+        total += a[start : start + step].T @ b[start : start + step]
+    return total
+
+
+def _indicators(training: Training) -> Any:
+    """Which vector has which class, ``(n, n_classes)``."""
+    if training.y is None:
+        raise InvalidInputError(
+            "SDH requires y to be passed, but the target y is None: it learns from classes; "
+            "for pairs or distances take KSH or MLH"
+        )
+    source = label_source(training.y, training.similarity, training.vectors.n_rows)
+    if isinstance(source, LabelSets):
+        return source.indicators
+    if not isinstance(source, ClassLabels):  # pragma: no cover - y gives no other source
+        raise InvalidInputError("SDH learns from classes: pass y")
+    return source.classes[:, None] == np.arange(int(source.classes.max()) + 1)
