@@ -1,8 +1,8 @@
 """How the defaults of RSH and SRSH were chosen: cross-validation by ``rankhash.tune``, on training vectors only.
 
 Around a base one parameter at a time is varied, and a few together, on several sets, truths and lengths; then the
-arity at equally many bits. Rows of this script's seed are in no table of another one on purpose. The trials are kept
-in ``results/tune_rsh.json``; ``--show`` prints what they say.
+arity at equally many bits. No other script draws its rows with this seed. The trials are kept in
+``results/tune_rsh.json``; ``--show`` prints what they say.
 """
 
 from __future__ import annotations

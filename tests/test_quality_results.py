@@ -50,3 +50,10 @@ def test_weighted_and_unweighted_distances_rank_about_equally_well(rows, name):
     for n_symbols in (16, 32, 64):
         plain, weighted = (precision(rows, name, "SRSH hinge", n_symbols, key).mean() for key in ("ap", "weighted_ap"))
         assert abs(plain - weighted) < 0.03
+
+
+@pytest.mark.parametrize("n_symbols", [32, 64])
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+def test_long_codes_of_rsh_and_srsh_vary_less_than_those_of_wta(rows, name, n_symbols):
+    wta, *learned = (precision(rows, name, method, n_symbols).std() for method in ("WTA", "RSH", "SRSH hinge"))
+    assert max(learned) < wta
