@@ -1,4 +1,4 @@
-"""Whether RSH beats WTA and SRSH beats RSH on sets that chose nothing, too: average precision over sets and truths.
+"""Whether RSH beats WTA and SRSH beats RSH beyond the paper's protocol: average precision over sets and truths.
 
 Library defaults; 1000 training vectors (two thirds of a small set), which are also the database, and up to 1000
 queries. Raw results go to ``results/quality_sets.json``; ``--show`` prints the tables that they make.
