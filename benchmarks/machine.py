@@ -25,7 +25,7 @@ def provenance() -> dict[str, Any]:
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%MZ"),
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain")),
+        "dirty": bool(_git("status", "--porcelain", "--", ".", ":!benchmarks/results")),
         "machine": _machine(),
         "isa": info.isa,
         "available_isas": list(info.available),

@@ -26,6 +26,7 @@ from sets import Split, add_data_option, load, paper_split
 RESULTS = Path(__file__).parent / "results" / "quality_rsh.json"
 SETS = ("mnist", "cifar10-gist")
 LENGTHS = (8, 16, 32, 64)
+RADII = (2, 3)
 METHODS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "LSH": (lambda n, seed: LSH(n, random_state=seed), (*LENGTHS, 128)),
     "WTA": (lambda n, seed: WTA(n, 4, random_state=seed), LENGTHS),
@@ -47,13 +48,13 @@ def main() -> int:
     if options.show:
         print(tables(json.loads(RESULTS.read_text())["rows"]))
         return 0
-    rows = []
+    origin, rows = provenance(), []
     with threadpool_limits(1):
         for name in SETS:
             X, _ = load(options.data, name)
             for seed in range(options.first, options.first + options.splits):
                 rows += run(name, paper_split(X, seed), seed)
-    text = json.dumps({"provenance": provenance(), "rows": rows}, indent=1)
+    text = json.dumps({"provenance": origin, "rows": rows}, indent=1)
     refuse_private_names(text)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(text + "\n")
@@ -72,11 +73,19 @@ def run(name: str, split: Split, seed: int) -> list[dict[str, Any]]:
             codes = hasher.transform(split.queries), hasher.transform(split.train)
             row = {"set": name, "seed": seed, "method": method, "n_symbols": n_symbols}
             row |= {"bits": hasher.layout_.bits, "seconds": round(seconds, 3)}
-            row["ap"] = average_precision(distances(*codes), split.relevant)
+            apart = distances(*codes)
+            row["ap"] = average_precision(apart, split.relevant)
+            row |= {f"precision_{radius}": ball_precision(apart, split.relevant, radius) for radius in RADII}
             if isinstance(hasher, SRSH):
                 row["weighted_ap"] = average_precision(distances(*codes, hasher.weights_), split.relevant)
             rows.append(row)
     return rows
+
+
+def ball_precision(apart: NDArray[Any], relevant: NDArray[np.bool_], radius: int) -> float:
+    """The share of true neighbours within a radius, the mean over queries; a query that finds nothing counts 0."""
+    inside = apart <= radius
+    return float(((inside & relevant).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)).mean())
 
 
 def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: Any = None) -> NDArray[Any]:
@@ -89,23 +98,24 @@ def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: 
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """Mean ± standard deviation over the splits, by symbols and by bits."""
+    """Mean ± standard deviation over the splits, by symbols and by bits, and the precision within small radii."""
+    shown = [("ap", "n_symbols"), ("ap", "bits"), *((f"precision_{radius}", "n_symbols") for radius in RADII)]
     parts = []
     for name in SETS:
-        for axis in ("n_symbols", "bits"):
+        for value, axis in shown:
             cells: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
             for row in rows:
-                if row["set"] == name:
-                    cells[row["method"]][row[axis]].append(row["ap"])
-                    if "weighted_ap" in row:
+                if row["set"] == name and value in row:
+                    cells[row["method"]][row[axis]].append(row[value])
+                    if value == "ap" and "weighted_ap" in row:
                         cells[row["method"] + ", weighted"][row[axis]].append(row["weighted_ap"])
             columns = sorted({column for line in cells.values() for column in line})
-            parts.append(f"\n{name}, average precision by {axis}")
+            parts.append(f"\n{name}, {value} by {axis}")
             parts.append(f"{'':22}" + "".join(f"{column:>13}" for column in columns))
             for method, line in cells.items():
                 values = (line.get(column, []) for column in columns)
-                shown = (f"{np.mean(v):.3f} ±{np.std(v, ddof=1):.3f}" if len(v) > 1 else "–" for v in values)
-                parts.append(f"{method:22}" + "".join(f"{cell:>13}" for cell in shown))
+                texts = (f"{np.mean(v):.3f} ±{np.std(v, ddof=1):.3f}" if len(v) > 1 else "–" for v in values)
+                parts.append(f"{method:22}" + "".join(f"{cell:>13}" for cell in texts))
     return "\n".join(parts)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 F32 = NDArray[np.float32]
@@ -32,7 +33,9 @@ def add_data_option(parser: ArgumentParser) -> None:
 
 
 def load(folder: Path, name: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Vectors, one a row, and their classes if the set has any."""
+    """Vectors, one a row, and their classes if the set has any; ``digits`` comes with scikit-learn."""
+    if name == "digits":
+        return load_digits(return_X_y=True)
     file, vectors, labels = FILES[name]
     with np.load(folder / file) as arrays:
         X = np.concatenate([arrays[key].reshape(len(arrays[key]), -1) for key in vectors])
@@ -57,9 +60,7 @@ def paper_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int 
     entry of a training vector's sorted row, measured before PCA; PCA to 40 dimensions on the training vectors.
     """
     rows = np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries]
-    unit = X[rows].astype(np.float64)
-    unit -= unit.mean(axis=0)
-    unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    unit = normalized(X[rows].astype(np.float64))
     train, queries = unit[:n_train], unit[n_train:]
     inside = distances(train, train)
     radius = np.sort(inside, axis=1)[:, N_NEIGHBORS - 1].mean()
@@ -68,6 +69,35 @@ def paper_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int 
         pca = PCA(40, svd_solver="full").fit(train)
         train, queries = pca.transform(train), pca.transform(queries)
     return Split(train.astype(np.float32), queries.astype(np.float32), inside < radius, relevant)
+
+
+def raw_split(X: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int = 3000) -> Split:
+    """A random split of the vectors as they are; neighbours as in :func:`paper_split`."""
+    rows = np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries]
+    train, queries = np.split(X[rows].astype(np.float64), [n_train])
+    inside = distances(train, train)
+    radius = np.sort(inside, axis=1)[:, N_NEIGHBORS - 1].mean()
+    relevant = distances(queries, train) < radius
+    return Split(train.astype(np.float32), queries.astype(np.float32), inside < radius, relevant)
+
+
+def class_split(X: NDArray[Any], y: NDArray[Any], seed: int, n_train: int = 1000, n_queries: int = 1000) -> Split:
+    """A random split of the vectors as they are; those of one class are similar."""
+    train, queries = np.split(np.random.default_rng(seed).permutation(len(X))[: n_train + n_queries], [n_train])
+    inside, relevant = y[train, None] == y[train], y[queries, None] == y[train]
+    return Split(X[train].astype(np.float32), X[queries].astype(np.float32), inside, relevant)
+
+
+def normalized(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The vectors around their mean, scaled to unit length."""
+    X = X - X.mean(axis=0)
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def given_neighbors(X: NDArray[np.float64], n_neighbors: int) -> NDArray[np.bool_]:
+    """Which vectors are closer than the mean distance to the ``n_neighbors``-th entry of a sorted row."""
+    apart = distances(X, X)
+    return apart < np.sort(apart, axis=1)[:, n_neighbors - 1].mean()
 
 
 def distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

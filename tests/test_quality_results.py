@@ -30,6 +30,10 @@ def test_kept_results_can_be_shown(script):
     assert "RSH" in shown.stdout
 
 
+def test_the_tables_of_the_documentation_are_those_of_the_kept_results():
+    subprocess.run([sys.executable, BENCHMARKS / "quality_docs.py", "--check"], check=True, timeout=60)
+
+
 @pytest.mark.parametrize("n_symbols", [8, 16, 32, 64])
 @pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
 def test_methods_rank_as_documented(rows, name, n_symbols):
@@ -87,3 +91,10 @@ def test_classes_are_found_as_well_as_promised():
     assert found["mnist", "KSH", 32] >= 0.90
     published = {16: 0.160, 32: 0.165, 64: 0.171}
     assert all(abs(found["cifar10-gist", "ITQ", bits] - value) <= 0.03 for bits, value in published.items())
+
+
+@pytest.mark.parametrize("n_symbols", [32, 64])
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+def test_long_codes_of_rsh_and_srsh_vary_less_than_those_of_wta(rows, name, n_symbols):
+    wta, *learned = (precision(rows, name, method, n_symbols).std() for method in ("WTA", "RSH", "SRSH hinge"))
+    assert max(learned) < wta

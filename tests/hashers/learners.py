@@ -19,9 +19,9 @@ from .contract import N_FEATURES, HasherContract, X
 Y = np.arange(len(X)) % 4
 
 
-def average_precision_of_neighbors(hasher, vectors, n_train=900):
+def average_precision_of_neighbors(hasher, vectors, n_train=900, n_queries=300):
     """How well codes of held-out queries find their neighbours among the vectors that were learned from."""
-    database, queries = vectors[:n_train], vectors[n_train:]
+    database, queries = vectors[:n_train], vectors[n_train : n_train + n_queries]
     radius = np.sort(cdist(database, database), axis=1)[:, 50].mean()
     relevant = cdist(queries, database) <= radius
     hasher.fit(database)
@@ -32,7 +32,7 @@ def average_precision_of_neighbors(hasher, vectors, n_train=900):
 class LearnerContract(HasherContract):
     """Tests for the fixture ``hasher``, with few pairs and ``n_neighbors`` below half of the 67 vectors."""
 
-    many_points = 10_000
+    many_points = 1000
     """``max_points`` with which a fit needs less memory than the large input."""
 
     def test_a_large_input_is_never_copied_whole(self, fitted):

@@ -23,6 +23,7 @@ from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
 from ..vectors import VectorBatches, as_vectors
 from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
 from ._learning import Trace
+from ._reduced import is_reduced, trusted
 
 Callback = Callable[[dict[str, Any]], object]
 
@@ -124,6 +125,8 @@ class PairHasher(Hasher):
             source = known if rows is None else known.subset(rows)
             source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
+        if known is None and is_reduced(x):
+            pairs, labels = trusted(x, pairs, labels, source.similar_rate, draws)
         return Problem(_kernels.pad_columns(x), center, scale, pairs, labels)
 
     def _center(self, data: VectorBatches) -> F32:

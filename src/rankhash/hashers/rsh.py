@@ -97,9 +97,9 @@ class RSH(PairHasher):
     -----
     Where the paper leaves the choice open or was departed from: the start is orthogonal over all functions
     instead of Gaussian; the result is the mean of the weights over the second half of the pairs; the defaults
-    come from a search on two splits of a few sets, and ``benchmarks/tune_rsh.py`` compares them with other
-    values. The paper's bound gives no step for a pair that is already wrong, since its largest rival is what
-    won: only pairs inside the margin move a function, and the start matters.
+    are the same for all sets and lengths, as ``benchmarks/tune_rsh.py`` compared them. The paper's bound gives
+    no step for a pair that is already wrong, since its largest rival is what won: only pairs inside the margin
+    move a function, and the start matters.
 
     References
     ----------
@@ -128,7 +128,7 @@ class RSH(PairHasher):
         lam: float = 1.0,
         learning_rate: float = 0.075,
         init_scale: float | None = None,
-        similar_share: float = 0.05,
+        similar_share: float = 0.1,
         n_neighbors: int = 50,
         mode: str = "online",
         max_pairs: int = 40_000,

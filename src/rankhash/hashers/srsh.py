@@ -56,6 +56,9 @@ class SRSH(PairHasher):
         and 0.6 for ``"bound"``.
     similar_share
         The weight of similar pairs among all; it starts at half of this and nears it after some functions.
+    boost
+        How much a pair that a function gets wrong gains: its weight grows by the factor exp(boost · θ). 1 is the
+        paper's; less holds back pairs that no function can get right.
     n_neighbors, max_pairs, tol, max_points, center, random_state, verbose
         As for :class:`RSH`.
     callback
@@ -73,11 +76,11 @@ class SRSH(PairHasher):
     Notes
     -----
     Departures from the paper's Algorithm 2, beside ``update="hinge"``: pairs are drawn in proportion to their
-    weight instead of multiplying the step by it; weights are kept for a pool of pairs, never for all n × n;
-    they are normalised within the similar and within the dissimilar pairs, at the ratio that ``similar_share``
-    says, instead of together; ε counts wrong pairs as 1, not as ρ or λ, so that it stays below 1; the result
-    is the mean of the weights over the second half of the pairs. A function with ε ≥ ½ is drawn again, and if
-    that does not help it gets a weight near 0, never a negative one.
+    weight instead of multiplying the step by it; wrong pairs gain less (``boost``); weights are kept for a pool
+    of pairs, never for all n × n; they are normalised within the similar and within the dissimilar pairs, at the
+    ratio that ``similar_share`` says, instead of together; ε counts wrong pairs as 1, not as ρ or λ, so that it
+    stays below 1; the result is the mean of the weights over the second half of the pairs. A function with ε ≥ ½
+    is drawn again, and if that does not help it gets a weight near 0, never a negative one.
 
     References
     ----------
@@ -105,6 +108,7 @@ class SRSH(PairHasher):
         learning_rate: float | None = None,
         init_scale: float | None = None,
         similar_share: float = 0.6,
+        boost: float = 0.7,
         n_neighbors: int = 50,
         max_pairs: int = 40_000,
         tol: float = 0.002,
@@ -122,6 +126,7 @@ class SRSH(PairHasher):
         self.learning_rate = learning_rate
         self.init_scale = init_scale
         self.similar_share = similar_share
+        self.boost = boost
         self.n_neighbors = n_neighbors
         self.max_pairs = max_pairs
         self.tol = tol
@@ -136,6 +141,7 @@ class SRSH(PairHasher):
         if self.update not in DEFAULTS:
             raise InvalidInputError(f"update must be 'hinge' or 'bound', got {self.update!r}")
         check_number("lam", self.lam, 0, 1e6)
+        check_number("boost", self.boost, 0, 1)
         check_number("rho", self._value("rho"), 0, 1e6)
         check_number("learning_rate", self._value("learning_rate"), 0, 1e6)
         check_number("init_scale", self._value("init_scale"), 0, 1e6, open_interval=True)
@@ -154,7 +160,7 @@ class SRSH(PairHasher):
             for function in range(self.n_symbols):
                 boosting.balance(self.similar_share * (1 - 0.5 * np.exp(-function / EARLY_FUNCTIONS)))
                 member = self._better_than_guessing(problem, boosting, draws)
-                boosting.raise_wrong(member)
+                boosting.raise_wrong(member.wrong, self.boost * member.weight)
                 members.append(member)
                 progress.advance()
                 self._tell(function, member.trace, error=member.error, weight=member.weight)
@@ -244,6 +250,6 @@ class Boosting:
         """ε: the weight of the wrong pairs."""
         return float(self._alpha[wrong].sum() / self._alpha.sum())
 
-    def raise_wrong(self, member: Member) -> None:
-        """Make the pairs that a function gets wrong count more."""
-        self._alpha[member.wrong] *= np.exp(member.weight)
+    def raise_wrong(self, wrong: NDArray[np.bool_], weight: float) -> None:
+        """Make the pairs that a function gets wrong count more, by exp(``weight``)."""
+        self._alpha[wrong] *= np.exp(weight)

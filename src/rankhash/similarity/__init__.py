@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from ._base import DISSIMILAR, SIMILAR, UNKNOWN, PairSource
+from ._base import DISSIMILAR, SIMILAR, UNKNOWN, PairSource, random_pairs
 from .classes import ClassLabels, LabelSets, class_source
 from .given import GivenPairs, given_source
 from .metric import MetricNeighbors, squared_distances, within_radius
@@ -31,6 +31,7 @@ __all__ = [
     "PairSource",
     "label_source",
     "pair_source",
+    "random_pairs",
     "squared_distances",
     "within_radius",
 ]
