@@ -11,6 +11,7 @@
 #include "core/codes.hpp"
 #include "core/encode.hpp"
 #include "core/hamming.hpp"
+#include "core/refine.hpp"
 #include "core/tables.hpp"
 #include "core/train.hpp"
 #include "kernels/kernels.hpp"
@@ -192,4 +193,14 @@ NB_MODULE(_native, m) {
           return give(pair_gradient(task, scores.data(), gradient.data()));
         },
         "scores"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "gradient"_a, Released());
+
+  m.def("refine",
+        [](const In<float, 2>& costs, const In<float, 2>& products, const In<float, 1>& crossing, float penalty,
+           int arity, int n_sweeps, int n_kicks, int n_threads, const Out<uint8_t, 2>& symbols) {
+          const RefineTask task{products.data(), crossing.data(), penalty, static_cast<int>(symbols.shape(1)), arity,
+                                n_sweeps, n_kicks};
+          refine(task, costs.data(), static_cast<int64_t>(symbols.shape(0)), n_threads, symbols.data());
+        },
+        "costs"_a, "products"_a, "crossing"_a, "penalty"_a, "arity"_a, "n_sweeps"_a, "n_kicks"_a, "n_threads"_a,
+        "symbols"_a, Released());
 }
