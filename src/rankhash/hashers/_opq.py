@@ -29,7 +29,7 @@ FIRST_STEPS, STEPS, LAST_STEPS = 10, 2, 10
 
 @dataclass(frozen=True)
 class Quantizer:
-    """A rotation ``(k, p)`` with orthonormal rows, its columns in parts, and centroids ``(arity, width)`` of each part."""
+    """A rotation ``(k, p)`` with orthonormal rows, its columns in parts, centroids ``(arity, width)`` of each part."""
 
     rotation: F32
     parts: list[slice]
