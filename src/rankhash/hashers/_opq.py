@@ -40,6 +40,13 @@ class Quantizer:
         turn = self.rotation.astype(np.float64)
         return np.concatenate([c @ turn[:, part].T for c, part in zip(self.centroids, self.parts, strict=True)])
 
+    def squares(self) -> F64:
+        """The squared lengths ``(n_symbols * arity,)`` of the centroids in their parts.
+
+        With more parts than axes, parts overlap in the space of the points, and these are longer than there.
+        """
+        return np.concatenate([np.square(c, dtype=np.float64).sum(axis=1) for c in self.centroids])
+
     def encode(self, points: F32) -> U8:
         """The symbols ``(n, n_symbols)`` of points: their nearest centroids."""
         z = points @ self.rotation

@@ -65,9 +65,10 @@ def learn_reconstruction(
     points = project_some(data, principal, max_points, rng)
     quantizer, errors = learn_quantizer(points, n_symbols, arity, rng, n_rounds, tell)
     symbols = quantizer.encode(points)
-    decoder, crossing, penalty = quantizer.codebook(), np.zeros(n_symbols * arity), 0.0
+    decoder, penalty = quantizer.codebook(), 0.0
+    crossing = quantizer.squares() - np.square(decoder).sum(axis=1)
     if refine:
-        learned = learn_refinement(points, symbols, decoder, refine, tell)
+        learned = learn_refinement(points, symbols, decoder, crossing, refine, tell)
         decoder, crossing, penalty = learned.decoder, learned.crossing, learned.penalty
         points, symbols, errors = points[: len(learned.symbols)], learned.symbols, np.append(errors, learned.errors)
     lengths = np.square(decoder).sum(axis=1) + crossing
@@ -107,11 +108,11 @@ def decode(symbols: U8, arrays: Arrays) -> F64:
     return decoded
 
 
-def reconstruction_fits(arrays: Arrays) -> bool:
+def reconstruction_fits(arrays: Arrays, rows: int) -> bool:
     """Whether the arrays of a file that belong to the decoder fit the projections, which were checked before."""
-    rows = len(arrays["projections_"])
-    refinement = arrays.get("refinement_")
-    shapes = arrays["decoder_"].shape == arrays["projections_"].shape and arrays["lengths_"].shape == (rows,)
+    refinement, shape = arrays.get("refinement_"), arrays["projections_"].shape
+    shapes = len(arrays["projections_"]) == rows and arrays["lengths_"].shape == (rows,)
+    shapes = shapes and arrays["decoder_"].shape == shape
     if refinement is None:
         return shapes and "crossing_" not in arrays
     return (
@@ -146,10 +147,9 @@ def _scale(principal: Principal) -> float:
 def _folded(principal: Principal, quantizer: Quantizer, decoder: F64, lengths: F64) -> Arrays:
     """Arrays for the vectors themselves instead of for the points."""
     scale, largest = _scale(principal), float(np.finfo(np.float32).max)
-    codebook = quantizer.codebook()
     return {
-        "projections_": (codebook @ principal.axes).astype(np.float32),
-        "bias_": (-scale / 2 * np.square(codebook).sum(axis=1)).astype(np.float32),
+        "projections_": (quantizer.codebook() @ principal.axes).astype(np.float32),
+        "bias_": (-scale / 2 * quantizer.squares()).astype(np.float32),
         "center_": principal.mean,
         "decoder_": (scale * (decoder @ principal.axes)).astype(np.float32),
         "lengths_": np.minimum(scale**2 * lengths, largest).astype(np.float32),

@@ -94,7 +94,13 @@ class Learned:
 
 
 def learn_refinement(
-    points: F32, symbols: U8, decoder: F64, n_descents: int, tell: Callable[[], object], n_rounds: int = N_ROUNDS
+    points: F32,
+    symbols: U8,
+    decoder: F64,
+    crossing: F64,
+    n_descents: int,
+    tell: Callable[[], object],
+    n_rounds: int = N_ROUNDS,
 ) -> Learned:
     """Refine the symbols and fit the decoder to them in turn; at most 32768 points are used.
 
@@ -102,7 +108,7 @@ def learn_refinement(
     """
     points, symbols = points[:MAX_POINTS], symbols[:MAX_POINTS]
     n_symbols, threads = symbols.shape[1], _kernels.default_threads()
-    crossing, errors = np.zeros(len(decoder)), np.empty(n_rounds)
+    errors = np.empty(n_rounds)
     start = np.square(points - add_rows(decoder, symbols)).sum(axis=1).mean()
     penalty = PENALTY / start if start > 0 else 0.0
     for number in range(n_rounds):
