@@ -156,6 +156,30 @@ def average_precision(distances, relevant):
     return area
 
 
+def pair_histograms(agreement, labels, top, n_bins):
+    """Histograms of the agreement of pairs i < j, dissimilar ones first; a pair is shared by the bins around it."""
+    histograms = np.zeros((2, n_bins))
+    for i in range(len(agreement)):
+        for j in range(i + 1, len(agreement)):
+            if labels[i, j] <= 1:
+                place = min(max(float(agreement[i, j]) * (n_bins - 1) / top, 0.0), n_bins - 1.0)
+                below = min(int(place), n_bins - 2)
+                histograms[labels[i, j], below] += 1 - (place - below)
+                histograms[labels[i, j], below + 1] += place - below
+    return histograms
+
+
+def pair_slopes(agreement, labels, top, tables):
+    """The entry of a pair's table for the bin below its agreement; 0 for pairs that are left out."""
+    n_bins = tables.shape[1]
+    slopes = np.zeros(agreement.shape, np.float32)
+    for pair, label in np.ndenumerate(labels):
+        if label <= 1:
+            place = np.float32(agreement[pair]) * (np.float32(n_bins - 1) / np.float32(top))
+            slopes[pair] = tables[label, min(int(max(place, 0)), n_bins - 2)]
+    return slopes
+
+
 # ---- Decoders --------------------------------------------------------------------------------------------------------
 
 

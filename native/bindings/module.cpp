@@ -5,12 +5,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/codes.hpp"
 #include "core/encode.hpp"
 #include "core/hamming.hpp"
+#include "core/joint.hpp"
 #include "core/refine.hpp"
 #include "core/tables.hpp"
 #include "core/train.hpp"
@@ -193,6 +193,20 @@ NB_MODULE(_native, m) {
           return give(pair_gradient(task, scores.data(), gradient.data()));
         },
         "scores"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "gradient"_a, Released());
+  m.def("pair_histograms",
+        [](const In<float, 2>& agreement, const In<uint8_t, 2>& labels, float top, int n_threads,
+           const Out<double, 2>& histograms) {
+          const PairGrid grid{agreement.data(), labels.data(), static_cast<int64_t>(agreement.shape(0))};
+          pair_histograms(grid, top, static_cast<int>(histograms.shape(1)), n_threads, histograms.data());
+        },
+        "agreement"_a, "labels"_a, "top"_a, "n_threads"_a, "histograms"_a, Released());
+  m.def("pair_slopes",
+        [](const Out<float, 2>& agreement, const In<uint8_t, 2>& labels, float top, const In<float, 2>& tables,
+           int n_threads) {
+          const PairGrid grid{agreement.data(), labels.data(), static_cast<int64_t>(agreement.shape(0))};
+          pair_slopes(grid, top, static_cast<int>(tables.shape(1)), tables.data(), n_threads, agreement.data());
+        },
+        "agreement"_a, "labels"_a, "top"_a, "tables"_a, "n_threads"_a, Released());
 
   m.def("refine",
         [](const In<float, 2>& costs, const In<float, 2>& products, const In<float, 1>& crossing, float penalty,

@@ -17,7 +17,7 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
 )
-from .hashers import ITQ, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
+from .hashers import ITQ, JRSH, KLSH, KSH, LSH, MLH, RSH, SDH, SRSH, WTA, Hasher, SpectralHashing, load_hasher
 from .index import FlatIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .tuning import Tuning, tune
@@ -27,6 +27,7 @@ __version__ = _version("rankhash")
 
 __all__ = [
     "ITQ",
+    "JRSH",
     "KLSH",
     "KSH",
     "LSH",

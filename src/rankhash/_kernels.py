@@ -270,6 +270,26 @@ def pair_gradient(
     return gradient, PairTotals(*totals)
 
 
+def pair_histograms(agreement: F32, labels: U8, top: float, n_bins: int, n_threads: int) -> NDArray[np.float64]:
+    """Histograms ``(2, n_bins)`` of the agreement ``(n, n)`` of dissimilar and similar pairs i < j, from 0 to ``top``.
+
+    ``labels`` ``(n, n)`` are 1 for similar and 0 for dissimilar pairs; others are left out. A pair is shared by the
+    two bins around it, so that the histograms change smoothly with the agreement.
+    """
+    histograms = np.empty((2, n_bins))
+    _native.pair_histograms(agreement, labels, top, n_threads, histograms)
+    return histograms
+
+
+def pair_slopes(agreement: F32, labels: U8, top: float, tables: F32, n_threads: int) -> F32:
+    """The entry of ``tables`` ``(2, n_bins)`` for each pair's label and the bin below its agreement, 0 if left out.
+
+    It takes the place of the agreement ``(n, n)``, which is changed.
+    """
+    _native.pair_slopes(agreement, labels, top, tables, n_threads)
+    return agreement
+
+
 def refine(
     costs: F32,
     products: F32,

@@ -8,6 +8,7 @@ from .. import _files
 from ..errors import FileFormatError
 from ._base import Hasher
 from .itq import ITQ
+from .jrsh import JRSH
 from .klsh import KLSH
 from .ksh import KSH
 from .lsh import LSH
@@ -21,6 +22,7 @@ from .wta import WTA
 __all__ = [
     "HASHERS",
     "ITQ",
+    "JRSH",
     "KLSH",
     "KSH",
     "LSH",
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method for method in (LSH, WTA, RSH, SRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
+    method.__name__: method for method in (LSH, WTA, RSH, SRSH, JRSH, MLH, ITQ, SpectralHashing, KSH, SDH, KLSH)
 }
 """Every method by name: what :func:`load_hasher` opens and what the tests go through."""
 

@@ -92,6 +92,10 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         """The learned arrays by name; every batch of the vectors must be read, which checks it."""
 
+    def _layout(self, y: Any) -> CodeLayout:  # noqa: ARG002
+        """The layout of the codes that a fit will give; it may depend on whether there are classes."""
+        return CodeLayout(self.n_symbols, self.arity)
+
     def _check_parameters(self) -> None:
         """Raise InvalidInputError if a parameter other than n_symbols, arity and random_state is wrong."""
 
@@ -143,7 +147,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         y, similarity
             What is known of the vectors' similarity; ignored by methods that do not learn from it.
         """
-        layout = CodeLayout(self.n_symbols, self.arity)
+        layout = self._layout(y)
         self._check_parameters()
         rng = _random_state(self.random_state)
         data = batches(X, owner=type(self).__name__)

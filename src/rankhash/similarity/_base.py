@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,10 @@ class PairSource(ABC):
     @abstractmethod
     def labels_of(self, pairs: I32) -> I8:
         """1 for each of the pairs ``(t, 2)`` that is similar, 0 for the others, -1 where it is unknown."""
+
+    @abstractmethod
+    def labels_among(self, rows: I64) -> I8:
+        """The labels ``(m, m)`` of all pairs of the points ``rows``; -1 also for a point with itself."""
 
     @abstractmethod
     def subset(self, rows: I64) -> PairSource:
@@ -106,3 +111,10 @@ def random_pairs(rng: np.random.Generator, size: int, n_points: int) -> I32:
     first = rng.integers(0, n_points, size)
     second = rng.integers(0, n_points - 1, size)
     return np.stack([first, second + (second >= first)], axis=1).astype(np.int32)
+
+
+def without_selves(labels: NDArray[Any], rows: I64) -> I8:
+    """Labels ``(m, m)`` of the pairs of some rows, -1 where a point meets itself."""
+    among = labels.astype(np.int8)
+    among[rows[:, None] == rows] = UNKNOWN
+    return among

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..errors import InvalidInputError
-from ._base import I8, I32, I64, PairSource, random_pairs
+from ._base import I8, I32, I64, PairSource, random_pairs, without_selves
 
 MAX_TRIES = 50
 ESTIMATE_PAIRS = 200_000
@@ -68,6 +68,11 @@ class ClassLabels(PairSource):
         classes = self.classes[pairs]
         return np.equal(classes[:, 0], classes[:, 1]).astype(np.int8)
 
+    def labels_among(self, rows: I64) -> I8:
+        """1 where both points are of one class."""
+        classes = self.classes[rows]
+        return without_selves(classes[:, None] == classes, rows)
+
     def subset(self, rows: I64) -> ClassLabels:
         """The classes of some points."""
         return ClassLabels(np.unique(self.classes[rows], return_inverse=True)[1])
@@ -112,6 +117,11 @@ class LabelSets(PairSource):
     def labels_of(self, pairs: I32) -> I8:
         """1 where both points have a label in common."""
         return (self._shared(pairs) > 0).astype(np.int8)
+
+    def labels_among(self, rows: I64) -> I8:
+        """1 where both points have a label in common."""
+        sets = self.indicators[rows].astype(np.float32)
+        return without_selves(sets @ sets.T > 0, rows)
 
     def subset(self, rows: I64) -> LabelSets:
         """The labels of some points."""

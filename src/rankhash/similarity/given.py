@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from ..errors import InvalidInputError
-from ._base import I8, I32, I64, U8, UNKNOWN, PairSource, pair_keys
+from ._base import I8, I32, I64, U8, UNKNOWN, PairSource, pair_keys, without_selves
 
 FORMS = (
     "similarity must be a sparse or dense matrix (n, n) or rows (i, j, s), with s = 1 for similar and 0 or -1 for "
@@ -104,6 +104,7 @@ class GivenPairs(PairSource):
     def __init__(self, keys: I64, labels: U8, n_points: int) -> None:
         self.keys, self.labels, self.n_points = keys, labels, n_points
         self._by_kind = keys[labels == 0], keys[labels == 1]
+        self._matrix: csr_array | None = None
         self.n_dissimilar, self.n_similar = (float(len(kind)) for kind in self._by_kind)
 
     @property
@@ -116,6 +117,16 @@ class GivenPairs(PairSource):
         keys = pair_keys(pairs, self.n_points)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[place] == keys, self.labels[place], UNKNOWN).astype(np.int8)
+
+    def labels_among(self, rows: I64) -> I8:
+        """The given labels of the pairs of some points, or -1."""
+        if self._matrix is None:
+            first, second = np.divmod(self.keys, self.n_points)
+            ends = np.concatenate([first, second]), np.concatenate([second, first])
+            values = np.tile(self.labels.astype(np.int8) - np.int8(UNKNOWN), 2)
+            self._matrix = csr_array((values, ends), shape=(self.n_points, self.n_points))
+        among = self._matrix[rows][:, rows].toarray()
+        return without_selves(among + np.int8(UNKNOWN), rows)
 
     def subset(self, rows: I64) -> GivenPairs:
         """The pairs whose points are both among ``rows``."""

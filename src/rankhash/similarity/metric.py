@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from ..errors import InvalidInputError
-from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs
+from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs, without_selves
 from .classes import draw_until
 
 MAX_EXACT_POINTS = 4096
@@ -53,6 +53,16 @@ class MetricNeighbors(PairSource):
     def labels_of(self, pairs: I32) -> I8:
         """1 where the distance is at most the radius."""
         return within_radius(self.vectors, pairs, self.radius)
+
+    def labels_among(self, rows: I64) -> I8:
+        """1 where the distance is at most the radius, up to rounding."""
+        points = self.vectors[rows]
+        lengths = np.einsum("ij,ij->i", points, points)
+        squares = points @ points.T
+        squares *= -2
+        squares += lengths
+        squares += lengths[:, None]
+        return without_selves(squares <= self.radius * self.radius, rows)
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""

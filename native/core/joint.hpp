@@ -1,0 +1,22 @@
+// Sums over all pairs of a batch, for learners that move every function at once.
+#pragma once
+#include <cstdint>
+
+namespace rankhash {
+
+// A batch of n points: agreement (n × n, 0 … top) and labels (n × n): 1 similar, 0 dissimilar, others are left out.
+struct PairGrid {
+  const float* agreement;
+  const uint8_t* labels;
+  int64_t n;
+};
+
+// Histograms of the agreement of pairs i < j: 2 × n_bins, dissimilar pairs first. Bins are equally spaced from 0 to
+// top; every pair is shared by the two bins around it. The sums do not depend on the number of threads.
+void pair_histograms(const PairGrid& grid, float top, int n_bins, int n_threads, double* histograms);
+
+// slopes[i, j] = tables[label][bin below the agreement]; 0 for pairs that are left out. tables: 2 × n_bins.
+// slopes may be the agreement itself.
+void pair_slopes(const PairGrid& grid, float top, int n_bins, const float* tables, int n_threads, float* slopes);
+
+}  // namespace rankhash

@@ -1,0 +1,132 @@
+"""What :class:`JRSH` learns with: constants for each kind of labels, the points, and the state between batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _kernels
+from ..codes import CodeLayout
+from ..errors import InvalidInputError
+from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
+from ._base import F32, Arrays, Training
+from ._frame import Frame, measure_frame
+from ._grids import Grids
+from ._joint import JointLearner
+from ._kernel import RBFAnchors, some_rows, take_rows
+from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective
+
+MAX_FLOATS = 1 << 28
+"""Numbers of all training points; from more, some of the points are left out."""
+
+WHOLE = 1500
+"""Up to so many points every step sees all of them."""
+
+BALL_WIDTHS = 16.0, 0.5
+"""How soft the edge of a ball is: symbols over the first number, at least 1, when learning begins; the second in the
+end."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Constants for one kind of labels.
+
+    ``rate`` is that of Adam for weights of unit mean square; ``noise`` and the first and last ``sharpness`` refer to
+    points of unit deviation.
+    """
+
+    arity: int
+    n_steps: int
+    rate: float
+    noise: float
+    sharpness: tuple[float, float]
+    unit_rows: bool
+
+
+NEIGHBORS = Recipe(2, 400, 0.6, 0.2, (1.35, 4.5), unit_rows=True)
+CLASSES = Recipe(8, 600, 0.6, 0.05, (1.35, 4.5), unit_rows=False)
+
+
+@dataclass
+class Stream:
+    """What is learned, and what learning on from further batches needs."""
+
+    frame: Frame
+    rbf: RBFAnchors | None
+    learner: JointLearner
+    n_steps: int = 0
+
+    def points(self, vectors: F32) -> F32:
+        """What the functions see of vectors."""
+        return self.frame.points(vectors if self.rbf is None else self.rbf.transform(vectors))
+
+    def arrays(self) -> Arrays:
+        """The learned arrays, for vectors as they come."""
+        weights, bias = self.learner.projections()
+        projections = self.frame.fold(weights)
+        if self.rbf is None:
+            return {"projections_": projections, "bias_": bias, "center_": self.frame.center}
+        folded = {"projections_": self.rbf.fold(projections), "bias_": bias, "center_": self.rbf.mean_}
+        return folded | {"anchors_": self.rbf.anchors_, "scale_": self.rbf.scale_}
+
+
+@dataclass(frozen=True)
+class Material:
+    """Vectors to learn from, the labels of their pairs, and the vectors' own frame."""
+
+    vectors: F32
+    source: PairSource
+    frame: Frame
+
+
+def gather(training: Training, rng: np.random.RandomState, max_points: int, n_neighbors: int) -> Material:
+    """All vectors of a training set, or as many as fit, and what is known of their pairs."""
+    data = training.vectors
+    if data.n_rows < 2:
+        raise InvalidInputError("JRSH learns from pairs, but there is 1 sample: n_samples=1")
+    known = label_source(training.y, training.similarity, data.n_rows)
+    center = data.mean()
+    most = data.n_rows if isinstance(known, GivenPairs) else max(3, min(max_points, MAX_FLOATS // data.n_features))
+    rows = some_rows(rng, data.n_rows, most)
+    vectors = data.whole() if len(rows) == data.n_rows else take_rows(data, rows)
+    frame = measure_frame(vectors, center, turned=True)
+    if known is None:
+        source: PairSource = MetricNeighbors(
+            frame.points(vectors), n_neighbors, np.random.default_rng(rng.randint(2**31))
+        )
+    else:
+        source = known if len(rows) == data.n_rows else known.subset(rows)
+        source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
+    return Material(vectors, source, frame)
+
+
+def begin(
+    material: Material,
+    layout: CodeLayout,
+    n_anchors: int | None,
+    rng: np.random.RandomState,
+    draws: np.random.Generator,
+) -> Stream:
+    """Features, frame and random functions to start from; ``n_anchors`` is None for linear features."""
+    frame, rbf = material.frame, None
+    if n_anchors is not None:
+        rbf = RBFAnchors(n_anchors, whiten=True, random_state=rng).fit(material.vectors)
+        features = rbf.transform(material.vectors)
+        frame = measure_frame(features, np.zeros(features.shape[1], np.float32), turned=False)
+    n_axes = len(frame.center) if frame.turn is None else len(frame.turn)
+    return Stream(frame, rbf, JointLearner.random(draws, layout.n_symbols, layout.arity, n_axes))
+
+
+def ranking_objective(recipe: Recipe, layout: CodeLayout, source: PairSource, grids: Grids) -> Objective:
+    """What makes similar pairs come first."""
+    kind = AveragePrecision if recipe is NEIGHBORS else Likelihood
+    counts = source.n_dissimilar, source.n_similar
+    threads = _kernels.resolve_threads(None)
+    objective: Objective = kind(layout.n_symbols, counts, whole=grids.whole, n_threads=threads)
+    return objective
+
+
+def radius_objective(layout: CodeLayout, radius: int) -> Objective:
+    """What fills Hamming balls with similar points."""
+    return BallPrecision(layout.n_symbols, radius, (max(1.0, layout.n_symbols / BALL_WIDTHS[0]), BALL_WIDTHS[1]))

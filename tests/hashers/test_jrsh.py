@@ -1,0 +1,164 @@
+"""JRSH: the contract, what it learns, streams, features and tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import check_estimator
+
+import oracles
+from rankhash import ITQ, JRSH, FlatIndex, load_hasher
+from rankhash.errors import InvalidInputError
+
+from .contract import X
+from .learners import LearnerContract, Y
+
+DIGITS, DIGIT = load_digits(return_X_y=True)
+FAST = {"n_steps": 12, "n_neighbors": 8, "random_state": 0, "verbose": False}
+VARIANTS = {
+    "binary": JRSH(16, 2, **FAST),
+    "rank": JRSH(9, 5, **FAST),
+    "radius": JRSH(10, 4, target="radius", **FAST),
+    "rbf": JRSH(8, 3, features="rbf", n_anchors=20, **FAST),
+}
+
+
+class TestContract(LearnerContract):
+    @pytest.fixture(params=VARIANTS, ids=str)
+    def hasher(self, request):
+        return clone(VARIANTS[request.param])
+
+    def test_codes_do_not_change_when_vectors_are_scaled_around_the_centre(self, fitted):
+        """They may here: functions have a bias. Without it they do not."""
+        if fitted.anchors_ is None:
+            fitted.bias_ = None
+            super().test_codes_do_not_change_when_vectors_are_scaled_around_the_centre(fitted)
+
+
+def precision(hasher, n_train=1000):
+    """Average precision of held-out digits' neighbours, and of their precision within a ball of 2."""
+    database, queries = DIGITS[:n_train], DIGITS[n_train:]
+    apart = np.sqrt(((queries[:, None] - database) ** 2).sum(axis=2))
+    radius = np.sort(np.sqrt(((database[:, None] - database) ** 2).sum(axis=2)), axis=1)[:, 49].mean()
+    relevant = apart < radius
+    distances = oracles.hamming(hasher.transform(queries), hasher.transform(database))
+    inside = distances <= 2
+    ball = ((inside & relevant).sum(axis=1) / np.maximum(inside.sum(axis=1), 1)).mean()
+    return oracles.average_precision(distances, relevant), ball
+
+
+def test_check_estimator():
+    check_estimator(JRSH(4, 2, n_steps=3, n_neighbors=3, verbose=False))
+
+
+def test_codes_of_neighbours_beat_those_of_itq_at_equal_bits():
+    learned, rotated = JRSH(32, random_state=0).fit(DIGITS[:1000]), ITQ(32, random_state=0).fit(DIGITS[:1000])
+    assert precision(learned)[0] > precision(rotated)[0] + 0.03
+
+
+def test_the_radius_target_fills_balls():
+    ranked, filled = (JRSH(32, target=t, random_state=0).fit(DIGITS[:1000]) for t in ("ranking", "radius"))
+    assert precision(filled)[1] > precision(ranked)[1] + 0.2
+
+
+def test_learning_makes_the_objective_larger_and_codes_better():
+    hasher = JRSH(16, n_steps=120, random_state=0).fit(DIGITS[:800])
+    history = hasher.history_
+    assert history["value"][-1] > history["value"][0] + 0.1
+    assert history["average_precision"][-1] > history["average_precision"][0] + 0.1
+    assert history["step"][-1] == 119
+
+
+def test_auto_arity_follows_what_is_known():
+    assert JRSH(4, **FAST).fit(X).layout_.arity == 2
+    assert JRSH(4, **FAST).fit(X, Y).layout_.arity == 8
+
+
+def test_classes_with_rbf_features_are_found():
+    hasher = JRSH(10, features="rbf", n_anchors=200, n_steps=150, random_state=0).fit(DIGITS[:1200], DIGIT[:1200])
+    codes = hasher.transform(DIGITS)
+    distances = oracles.hamming(codes[1200:], codes[:1200])
+    assert oracles.average_precision(distances, DIGIT[1200:, None] == DIGIT[:1200]) > 0.9
+
+
+def test_mini_batches_learn_as_well_as_whole_ones():
+    whole = JRSH(32, 2, n_steps=200, random_state=0).fit(DIGITS[:1000])
+    parts = JRSH(32, 2, n_steps=200, n_neighbors=90, batch_size=256, random_state=0).fit(DIGITS)
+    assert precision(parts)[0] > precision(whole)[0] - 0.05
+
+
+def test_scale_and_position_of_the_data_do_not_matter():
+    plain = JRSH(8, 4, **FAST).fit(X)
+    moved = JRSH(8, 4, **FAST).fit(X * 1024 + 2048)
+    assert (plain.transform(X) == moved.transform(X * 1024 + 2048)).mean() > 0.98
+
+
+def test_a_stream_of_batches_learns_on():
+    hasher = JRSH(16, 2, n_steps=200, random_state=0, verbose=False)
+    first = hasher.partial_fit(DIGITS[:600]).fingerprint
+    before = precision(hasher)[0]
+    for _ in range(6):
+        hasher.partial_fit(DIGITS[:600])
+    assert hasher.fingerprint != first
+    assert precision(hasher)[0] > before
+
+
+def test_a_stream_does_not_change_its_layout_and_files_do_not_learn_on(tmp_path):
+    hasher = JRSH(8, 4, **FAST).partial_fit(X)
+    with pytest.raises(InvalidInputError, match="cannot change between batches"):
+        clone(hasher).set_params().partial_fit(X).set_params(n_symbols=9).partial_fit(X)
+    hasher.save(tmp_path / "h")
+    with pytest.raises(InvalidInputError, match="a hasher from a file cannot learn on"):
+        load_hasher(tmp_path / "h").partial_fit(X)
+
+
+def test_tables_rank_better_than_symbols():
+    hasher = JRSH(16, random_state=0).fit(DIGITS[:1000])
+    index = FlatIndex(hasher.layout_)
+    index.add(hasher.encode(DIGITS[:1000]))
+    queries = DIGITS[1000:]
+    near = np.argsort(((queries[:, None] - DIGITS[:1000]) ** 2).sum(axis=2), axis=1)[:, :10]
+    symbols = index.search(hasher.encode(queries), k=10).ids
+    tables = index.search_tables(hasher.score_tables(queries), k=10).ids
+    found = [np.mean([np.isin(a, b).mean() for a, b in zip(ids, near, strict=True)]) for ids in (symbols, tables)]
+    assert found[1] > found[0] + 0.05
+
+
+def test_callback_and_report():
+    notes = []
+    hasher = JRSH(6, 3, **FAST).set_params(callback=notes.append).fit(X)
+    assert [note["step"] for note in notes] == list(range(12))
+    assert {*notes[0]} == {"step", "value", "average_precision", "balance", "sharpness"}
+    lines = hasher.report().splitlines()
+    assert lines[0] == "JRSH: 6 symbols of arity 3"
+    assert len(lines) == 9
+    assert np.allclose(hasher.balance_.sum(axis=1), 1)
+
+
+def test_the_course_of_learning_is_drawn(tmp_path):
+    pytest.importorskip("plotly", reason="pictures need plotly")
+    hasher = JRSH(6, 3, **FAST).fit(X)
+    assert [len(curve.x) for curve in hasher.plot_history().data] == [12] * 4
+    hasher.save(tmp_path / "h")
+    with pytest.raises(InvalidInputError, match="not saved"):
+        load_hasher(tmp_path / "h").plot_history()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"arity": "seven"}, "arity must be an integer from 2 to 16 or 'auto'"),
+        ({"target": "recall"}, "target must be 'ranking' or 'radius'"),
+        ({"features": "cubic"}, "features must be 'linear' or 'rbf'"),
+        ({"radius": -1}, "radius must be an integer"),
+        ({"n_steps": 0}, "n_steps must be an integer"),
+        ({"noise": -1}, "noise must be a number"),
+        ({"batch_size": 2}, "batch_size must be an integer"),
+        ({"callback": 3}, "callback must be a function"),
+    ],
+)
+def test_bad_parameters_get_one_sentence(parameters, sentence):
+    with pytest.raises(InvalidInputError, match=sentence):
+        JRSH(8, **FAST).set_params(**parameters).fit(X)
