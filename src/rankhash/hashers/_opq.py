@@ -21,7 +21,7 @@ from ._base import F32, F64
 from .lsh import _block
 
 U8 = NDArray[np.uint8]
-Tell = Callable[[], object]
+Tell = Callable[[float], object]
 
 FIRST_STEPS, STEPS, LAST_STEPS = 10, 2, 10
 """How often centroids move before the first rotation, in every round, and at the end."""
@@ -76,7 +76,7 @@ def learn_quantizer(
         left, strengths, right = np.linalg.svd(points.T @ nearest, full_matrices=False)
         rotation = left @ right
         errors[number] = (_square(points) + _square(nearest) - 2 * strengths.sum(dtype=np.float64)) / len(points)
-        tell()
+        tell(float(errors[number]))
     _move(points @ rotation, parts, centroids, rng, LAST_STEPS)
     return Quantizer(rotation, parts, centroids), errors
 

@@ -13,7 +13,7 @@ without subspaces (:mod:`._refinement`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 from ..vectors import VectorBatches
 from ._base import F32, F64, Arrays
+from ._joint import balance
 from ._opq import Quantizer, learn_quantizer
 from ._pca import Principal, principal_axes, project_some
 from ._refinement import Refinement, learn_refinement
@@ -37,14 +38,6 @@ SPREADS = (0.0, 0.5, 1.0)
 N_QUERIES, N_OTHERS, N_NEAREST = 500, 10_000, 10
 
 
-@dataclass(frozen=True)
-class Reconstruction:
-    """What was learned: a hasher's arrays, and the mean squared error after each round relative to the variance."""
-
-    arrays: Arrays
-    errors: F64
-
-
 def learn_reconstruction(
     data: VectorBatches,
     n_symbols: int,
@@ -54,31 +47,36 @@ def learn_reconstruction(
     max_points: int,
     refine: int = 0,
     n_rounds: int = N_ROUNDS,
-    tell: Callable[[], object] = lambda: None,
-) -> Reconstruction:
+    tell: Callable[[float], object] = lambda _: None,
+) -> Arrays:
     """Arrays of a hasher whose codes describe the vectors as well as possible.
 
     ``refine`` 0 makes codes of winners, 1 or more such as :class:`Refinement` improves. At most ``max_points`` random
-    vectors are learned from; the mean and the axes come from all of them. ``tell`` is called after each round.
+    vectors are learned from; the mean and the axes come from all of them. ``tell`` is called after each round with the
+    mean squared error, in units of the variance.
     """
     principal = _axes(data, n_symbols * arity)
     points = project_some(data, principal, max_points, rng)
-    quantizer, errors = learn_quantizer(points, n_symbols, arity, rng, n_rounds, tell)
+    variance = float(np.square(points, dtype=np.float64).sum(axis=1).mean())
+
+    def relative(error: float) -> None:
+        tell(error / variance)
+
+    quantizer, _ = learn_quantizer(points, n_symbols, arity, rng, n_rounds, relative)
     symbols = quantizer.encode(points)
     decoder, penalty = quantizer.codebook(), 0.0
     crossing = quantizer.squares() - np.square(decoder).sum(axis=1)
     if refine:
-        learned = learn_refinement(points, symbols, decoder, crossing, refine, tell)
+        learned = learn_refinement(points, symbols, decoder, crossing, refine, relative)
         decoder, crossing, penalty = learned.decoder, learned.crossing, learned.penalty
-        points, symbols, errors = points[: len(learned.symbols)], learned.symbols, np.append(errors, learned.errors)
+        points, symbols = points[: len(learned.symbols)], learned.symbols
     lengths = np.square(decoder).sum(axis=1) + crossing
     lengths += _spread(points, symbols, decoder, lengths, rng)
-    arrays = _folded(principal, quantizer, decoder, lengths)
+    arrays = _folded(principal, quantizer, decoder, lengths) | {"balance_": balance(symbols, arity)}
     if refine:
-        scale = _scale(principal)
         arrays["crossing_"] = crossing.astype(np.float32)
-        arrays["refinement_"] = np.array([refine, penalty, scale], np.float32)
-    return Reconstruction(arrays, errors / np.square(points, dtype=np.float64).sum(axis=1).mean())
+        arrays["refinement_"] = np.array([refine, penalty, _scale(principal)], np.float32)
+    return arrays
 
 
 def reconstruction_tables(queries: F32, arrays: Arrays, n_symbols: int, metric: str = "l2") -> F32:
@@ -170,12 +168,14 @@ def _spread(points: F32, symbols: U8, decoder: F64, lengths: F64, rng: np.random
     if len(others) <= N_NEAREST or not len(queries):
         return np.zeros_like(spread)
     squares = np.square(points[others], dtype=np.float64).sum(axis=1)
-    nearest = _smallest(squares - 2.0 * (points[queries] @ points[others].T))
-    along = -2 * (points[queries].astype(np.float64) @ decoded[others].T)
-    found = []
-    for share in SPREADS:
-        ranked = _smallest(along + add_rows((lengths + share * spread)[:, None], symbols[others])[:, 0])
-        found.append(sum(len(np.intersect1d(a, b)) for a, b in zip(ranked, nearest, strict=True)))
+    adds = [add_rows((lengths + share * spread)[:, None], symbols[others])[:, 0] for share in SPREADS]
+    found = np.zeros(len(SPREADS))
+    for some in np.array_split(points[queries].astype(np.float64), -(-len(queries) // 50)):
+        nearest = _smallest(squares - 2 * (some @ points[others].T))
+        along = -2 * (some @ decoded[others].T)
+        for number, added in enumerate(adds):
+            ranked = _smallest(along + added)
+            found[number] += sum(len(np.intersect1d(a, b)) for a, b in zip(ranked, nearest, strict=True))
     return SPREADS[int(np.argmax(found))] * spread
 
 

@@ -25,7 +25,7 @@ N_ROUNDS, ROUND_DESCENTS, MAX_POINTS = 10, 3, 32_768
 PENALTY = 1.0
 """Of a wrong length, in units of one over the mean squared error of the winners."""
 
-CHUNK_FLOATS = 1 << 22
+CHUNK_FLOATS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def learn_refinement(
     decoder: F64,
     crossing: F64,
     n_descents: int,
-    tell: Callable[[], object],
+    tell: Callable[[float], object],
     n_rounds: int = N_ROUNDS,
 ) -> Learned:
     """Refine the symbols and fit the decoder to them in turn; at most 32768 points are used.
@@ -120,5 +120,5 @@ def learn_refinement(
         products = np.square(decoded).sum(axis=1) - add_rows(np.square(decoder).sum(axis=1)[:, None], symbols)[:, 0]
         crossing = crossing + regression.solve((products - add_rows(crossing[:, None], symbols)[:, 0])[:, None])[:, 0]
         errors[number] = np.square(points - decoded).sum(axis=1).mean()
-        tell()
+        tell(float(errors[number]))
     return Learned(decoder, crossing, penalty, symbols, errors)
