@@ -245,3 +245,35 @@ def exact_neighbors(queries, database, k, metric):
         ids.append(order)
         distances.append([row[i] for i in order])
     return np.array(ids), np.array(distances, np.float32)
+
+
+# ---- Decoders --------------------------------------------------------------------------------------------------------
+
+
+def decoded(symbols, rows):
+    """Σ over the symbols of the row that each of them chooses."""
+    n_symbols = symbols.shape[1]
+    blocks = rows.reshape(n_symbols, len(rows) // n_symbols, -1)
+    return np.array([sum(blocks[place, symbol] for place, symbol in enumerate(code)) for code in symbols])
+
+
+def refine_loss(x, symbols, rows, crossing, penalty):
+    """|x - Σ c|² + penalty · (the products of all pairs of chosen rows, less what is taken for them)², less |x|²."""
+    sums = decoded(symbols, rows)
+    products = (sums**2).sum(axis=1) - decoded(symbols, (rows**2).sum(axis=1, keepdims=True))[:, 0]
+    wrong = products - decoded(symbols, crossing[:, None])[:, 0]
+    return ((x - sums) ** 2).sum(axis=1) + penalty * wrong**2
+
+
+def refine_once(x, symbols, rows, crossing, penalty, n_sweeps):
+    """One symbol after another takes the value of the smallest loss, if that is smaller than what it has."""
+    symbols, arity = symbols.copy(), len(rows) // symbols.shape[1]
+    for _ in range(n_sweeps):
+        for i, code in enumerate(symbols):
+            for place in range(len(code)):
+                trials = np.repeat(code[None], arity, axis=0)
+                trials[:, place] = np.arange(arity)
+                losses = refine_loss(x[i], trials, rows, crossing, penalty)
+                if losses.min() < losses[code[place]] - 1e-9:
+                    code[place] = losses.argmin()
+    return symbols

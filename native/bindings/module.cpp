@@ -13,6 +13,7 @@
 #include "core/hamming.hpp"
 #include "core/joint.hpp"
 #include "core/lookup.hpp"
+#include "core/refine.hpp"
 #include "core/tables.hpp"
 #include "core/train.hpp"
 #include "kernels/kernels.hpp"
@@ -313,4 +314,14 @@ NB_MODULE(_native, m) {
           pair_slopes(grid, top, static_cast<int>(tables.shape(1)), tables.data(), n_threads, agreement.data());
         },
         "agreement"_a, "labels"_a, "top"_a, "tables"_a, "n_threads"_a, Released());
+
+  m.def("refine",
+        [](const In<float, 2>& costs, const In<float, 2>& products, const In<float, 1>& crossing, float penalty,
+           int arity, int n_sweeps, int n_kicks, int n_threads, const Out<uint8_t, 2>& symbols) {
+          const RefineTask task{products.data(), crossing.data(), penalty, static_cast<int>(symbols.shape(1)), arity,
+                                n_sweeps, n_kicks};
+          refine(task, costs.data(), static_cast<int64_t>(symbols.shape(0)), n_threads, symbols.data());
+        },
+        "costs"_a, "products"_a, "crossing"_a, "penalty"_a, "arity"_a, "n_sweeps"_a, "n_kicks"_a, "n_threads"_a,
+        "symbols"_a, Released());
 }

@@ -414,5 +414,29 @@ def pair_slopes(agreement: F32, labels: U8, top: float, tables: F32, n_threads: 
     return agreement
 
 
+def refine(
+    costs: F32,
+    products: F32,
+    crossing: F32,
+    penalty: float,
+    symbols: U8,
+    *,
+    n_sweeps: int,
+    n_kicks: int,
+    n_threads: int,
+) -> None:
+    """Change ``symbols`` ``(n, n_symbols)`` where a decoder's sum of rows describes the vectors better then.
+
+    ``costs`` ``(n, rows)`` are |c|² - 2 x·c for each row c of the decoder, ``products`` ``(rows, rows)`` 2 c·c', and 0
+    for rows of the same symbol. What becomes smaller is |x - Σ c|² + penalty · (Σ products - Σ ``crossing``)², with
+    the second sum over all pairs of chosen rows and the third, of ``crossing`` ``(rows,)``, over the chosen rows.
+
+    One symbol after another takes its best value, at most ``n_sweeps`` times over; then some are changed at random
+    and the sweeps begin again, ``n_kicks`` times, and the better outcome stays.
+    """
+    arity = costs.shape[1] // symbols.shape[1]
+    _native.refine(costs, products, crossing, penalty, arity, n_sweeps, n_kicks, n_threads, symbols)
+
+
 if "RANKHASH_ISA" in os.environ:
     use_isa(os.environ["RANKHASH_ISA"])

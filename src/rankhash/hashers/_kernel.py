@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +187,7 @@ class KernelHasher(Hasher):
     scale_: F32
     center_: F32
 
-    _code_arrays = ("projections_", "bias_", "center_", "anchors_", "scale_")
+    _code_arrays: ClassVar[tuple[str, ...]] = ("projections_", "bias_", "center_", "anchors_", "scale_")
 
     def _features(self, batch: F32) -> F32:
         return rbf(batch, self.anchors_, self.scale_, None)

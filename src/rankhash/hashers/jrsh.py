@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -23,6 +23,7 @@ from ._base import (
     check_flag,
     check_integer,
 )
+from ._decoder import DecoderHasher
 from ._grids import Grids
 from ._history import plot_curves
 from ._joint import Course, balance, effective_symbols
@@ -30,6 +31,7 @@ from ._kernel import KernelHasher
 from ._pairs import Callback, check_number
 from ._progress import FitProgress
 from ._recipes import CLASSES, NEIGHBORS, WHOLE, Recipe, Stream, begin, gather, radius_objective, ranking_objective
+from ._refinement import Refinement
 from ._sharpness import best_sharpness
 
 if TYPE_CHECKING:
@@ -39,7 +41,14 @@ STREAM_STEPS = 8
 """``partial_fit`` takes this part of the steps of ``fit``."""
 
 
-class JRSH(KernelHasher):
+CHOICES = {
+    "objective": ("pairs", "reconstruction"),
+    "target": ("ranking", "radius"),
+    "features": ("linear", "rbf"),
+}
+
+
+class JRSH(DecoderHasher, KernelHasher):
     """Codes whose symbols tell which of a few learned projections is the largest, all of them learned together.
 
     Symbols are made soft, p = softmax(sharpness · scores), so that the agreement of two points, the expected number
@@ -53,7 +62,15 @@ class JRSH(KernelHasher):
         Functions, and so symbols of a code, 1 to 4096.
     arity
         Projections that compete for a symbol, 2 to 16. ``"auto"``: 8 if ``fit`` is given classes, else 2, which is
-        best for a given number of bits.
+        best for a given number of bits; 16 to reconstruct.
+    objective
+        ``"pairs"``: codes of similar vectors are alike, what the next six parameters are about.
+        ``"reconstruction"``: vectors can be decoded from codes, which finds more of the nearest vectors in a scan with
+        :meth:`score_tables`, but makes codes that are worse to compare with each other. What is known of the vectors'
+        similarity is ignored. ``n_symbols * arity`` is at most 4096.
+    refine
+        To reconstruct: 0 makes symbols of winners; with 1 or more, :meth:`encode` goes on to improve them together so
+        many times (8 is plenty), which takes tens of microseconds a vector. They are no longer an argmax then.
     target
         ``"ranking"``: similar vectors come first. From neighbours and given pairs, the average precision is made
         large; from classes, the likelihood. ``"radius"``: the precision within a Hamming ball, for look-ups in hash
@@ -95,9 +112,16 @@ class JRSH(KernelHasher):
         What scores are multiplied with before the softmax of :meth:`score_tables`, chosen on the training points.
     balance_ : ndarray (n_symbols, arity)
         The share of training points that has each value of each symbol.
+    decoder_ : ndarray (n_symbols * arity, n_features_in_)
+        To reconstruct: a vector is about ``center_`` plus one of the rows for each symbol (:meth:`decode`).
+    lengths_ : ndarray (n_symbols * arity,)
+        What the rows add to the squared length of that sum, as :meth:`score_tables` takes it.
+    crossing_, refinement_
+        What refined symbols are found with; None without ``refine``.
     history_ : dict of lists
         The course of learning: ``step``, ``value`` of the objective, ``average_precision`` of hard codes,
-        ``balance`` (values in use), ``sharpness``. It is not saved.
+        ``balance`` (values in use), ``sharpness``; to reconstruct, ``step`` and ``error``, the mean squared error in
+        units of the variance. It is not saved.
     layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
@@ -118,13 +142,16 @@ class JRSH(KernelHasher):
     balance_: F32
     history_: dict[str, list[float]]
     _stream: Stream | None
-    _side_arrays = ("sharpness_", "balance_")
+    _code_arrays: ClassVar[tuple[str, ...]] = (*KernelHasher._code_arrays, *DecoderHasher._decoder_code_arrays)
+    _side_arrays = ("sharpness_", "balance_", *DecoderHasher._decoder_side_arrays)
 
     def __init__(
         self,
         n_symbols: int = 64,
         arity: int | str = "auto",
         *,
+        objective: str = "pairs",
+        refine: int = 0,
         target: str = "ranking",
         radius: int = 2,
         features: str = "linear",
@@ -140,6 +167,8 @@ class JRSH(KernelHasher):
     ) -> None:
         self.n_symbols = n_symbols
         self.arity = arity  # type: ignore[assignment]
+        self.objective = objective
+        self.refine = refine
         self.target = target
         self.radius = radius
         self.features = features
@@ -154,11 +183,14 @@ class JRSH(KernelHasher):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        for name, choices in (("target", ("ranking", "radius")), ("features", ("linear", "rbf"))):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InvalidInputError(
                     f"{name} must be {' or '.join(map(repr, choices))}, got {getattr(self, name)!r}"
                 )
+        if self.objective == "reconstruction" and self.features == "rbf":
+            raise InvalidInputError("objective='reconstruction' takes features='linear' only")
+        check_integer("refine", self.refine, 0, Refinement.MOST)
         check_integer("radius", self.radius, 0, 4096)
         check_integer("n_anchors", self.n_anchors, 2, 100_000)
         check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
@@ -175,13 +207,16 @@ class JRSH(KernelHasher):
     def _layout(self, y: Any) -> CodeLayout:
         if isinstance(self.arity, str) and self.arity != "auto":
             raise InvalidInputError(f"arity must be an integer from 2 to 16 or 'auto', got {self.arity!r}")
-        return CodeLayout(self.n_symbols, self._recipe(y).arity if isinstance(self.arity, str) else self.arity)
+        auto = 16 if self.objective == "reconstruction" else self._recipe(y).arity
+        return CodeLayout(self.n_symbols, auto if isinstance(self.arity, str) else self.arity)
 
     def _recipe(self, y: Any) -> Recipe:
         return NEIGHBORS if y is None else CLASSES
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         self._stream = None
+        if self.objective == "reconstruction":
+            return self._learn_decoder(training, rng, self._layout(training.y))
         return self._learn_on(training, rng, self._layout(training.y), 1)
 
     def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
@@ -194,6 +229,8 @@ class JRSH(KernelHasher):
         on.
         """
         self._check_parameters()
+        if self.objective == "reconstruction":
+            raise InvalidInputError("objective='reconstruction' cannot learn from a stream; call fit with all vectors")
         fitted = hasattr(self, "layout_")
         if fitted and getattr(self, "_stream", None) is None:
             raise InvalidInputError("a hasher from a file cannot learn on; call fit, or go on with the one in memory")
@@ -251,7 +288,8 @@ class JRSH(KernelHasher):
 
     def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
         encode = Hasher._encode_batch if self.anchors_ is None else KernelHasher._encode_batch
-        return encode(self, batch, n_threads)
+        codes, bad = encode(self, batch, n_threads)
+        return (self._refined(batch, codes, n_threads) if bad < 0 else codes), bad
 
     def _scores(self, vectors: F32) -> F64:
         """The probability of each value of each symbol."""
@@ -259,12 +297,15 @@ class JRSH(KernelHasher):
         return scores
 
     def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
-        sharpness, shares = (arrays.get(name, np.empty(0)) for name in self._side_arrays)
+        if "decoder_" in arrays:
+            return self._decoder_fits(arrays, layout, n_features)
+        sharpness, shares = (arrays.get(name, np.empty(0)) for name in ("sharpness_", "balance_"))
         anchors, scale = (arrays.get(name, np.empty(0)) for name in ("anchors_", "scale_"))
         linear = not {"anchors_", "scale_"} & arrays.keys()
         kernel = anchors.ndim == 2 and anchors.shape[1] == n_features and scale.shape == (1,) and bool(scale[0] > 0)
         return (
             (linear or kernel)
+            and not arrays.keys() & {"crossing_", "refinement_", "lengths_"}
             and sharpness.shape == (1,)
             and bool(sharpness[0] > 0)
             and shares.shape == (layout.n_symbols, layout.arity)
