@@ -20,6 +20,7 @@ from ..evaluation.store import Store
 from ..evaluation.truth import exact_neighbors
 from ..hashers import LSH, RSH, SRSH, WTA, Hasher
 from ..index import FlatIndex
+from . import _common
 from .reproduce import run, write
 
 K = 10
@@ -29,7 +30,7 @@ METHODS = ("LSH", "WTA", "ITQ", "SpectralHashing", "RSH", "SRSH", "JRSH")
 """What the demo's report compares, as far as the library has it; all methods: ``rankhash reproduce digits``."""
 
 
-@click.command()
+@click.command(epilog=_common.examples("rankhash demo", "rankhash demo --out digits"))
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rankhash-demo"), show_default=True
 )

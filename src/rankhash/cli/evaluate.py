@@ -16,14 +16,20 @@ from ..evaluation.methods import choose_methods
 from ..evaluation.own import evaluate, hold_out
 from ..evaluation.truth import METRICS
 from ..hashers import Hasher, load_hasher
+from . import _common
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(
+    epilog=_common.examples(
+        "rankhash evaluate vectors.npy --method jrsh --bits 64",
+        "rankhash evaluate vectors.npy --hasher hasher.safetensors --labels labels.npy --json",
+    )
+)
 @click.argument("vectors")
 @click.option("--hasher", "hasher_file", type=FILE, help="A fitted hasher that was saved; else --method is fitted.")
-@click.option("--method", default="SRSH", show_default=True, help="The method to fit on the database.")
+@click.option("--method", default="JRSH", show_default=True, help="The method to fit on the database.")
 @click.option("--bits", type=click.IntRange(1), default=64, show_default=True, help="Bits of a code, for --method.")
 @click.option(
     "--labels", type=FILE, help="Classes of the vectors (.npy): relevant is what shares one; else the k nearest."
@@ -31,7 +37,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--queries", type=FILE, help="Vectors to search with; else some of VECTORS are held out.")
 @click.option("--query-labels", type=FILE, help="Classes of the queries, if these are in a file of their own.")
 @click.option("--n-queries", type=click.IntRange(1), help="Vectors to hold out; a tenth, at most 1000, if not given.")
-@click.option("--metric", type=click.Choice(METRICS), default="euclidean", show_default=True)
+@click.option(
+    "--metric", type=click.Choice(METRICS), default="euclidean", show_default=True, help="What makes neighbours near."
+)
 @click.option("-k", type=click.IntRange(1), default=10, show_default=True, help="Neighbours to look for.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the held-out queries and the fit."

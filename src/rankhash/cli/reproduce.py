@@ -12,10 +12,16 @@ from ..evaluation.protocol import Protocol
 from ..evaluation.report import write_report
 from ..evaluation.run import LENGTHS, Experiment, Failure
 from ..evaluation.store import Store
+from . import _common
 from ._progress import followed
 
 
-@click.command()
+@click.command(
+    epilog=_common.examples(
+        "rankhash reproduce digits --runs 3",
+        "rankhash reproduce mnist cifar10-gist --data FOLDER --jobs 2",
+    )
+)
 @click.argument("names", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--data", type=click.Path(path_type=Path), envvar="RANKHASH_DATA", help="Folder with the sets' files.")
 @click.option("--method", "methods", multiple=True, help="A method to compare; may be repeated. All, if none is named.")
