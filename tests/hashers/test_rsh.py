@@ -137,7 +137,7 @@ def test_a_stream_of_batches_is_learned(digits):
             hasher.partial_fit(vectors[start : start + 300])
         last.append(hasher.score(vectors[1400:]))
         assert hasher.stream_.tolist() == [5, 5 * 300 * 40]
-    assert np.mean(last) > np.mean(first) + 0.015
+    assert np.mean(last) > np.mean(first) + 0.005
 
 
 def test_a_batch_keeps_the_frame_of_the_first_one(digits):
