@@ -2,7 +2,8 @@
 
 CIFAR-10 Gist: 1000 queries, 100 of each class; all others are the database; 5000 of these, 500 of each class, are
 learned from ("all labels": the whole database). MNIST: the 60 000 training images are learned from, 20 000 of them are
-the database; 2000 test images are queries. Vectors are scaled to unit length. Methods that take classes get them;
+the database; 2000 test images are queries ("unseen database": 6000 other test images instead). JRSH has arity 8, so that
+its codes take a bit less than is said. Vectors are scaled to unit length. Methods that take classes get them;
 library defaults. ``map`` is the mean over queries of the average precision of the whole ranking by Hamming distance
 (BSSC: weighted); equal distances count as their average over all orders.
 """
@@ -25,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
 from quality_baselines import distances
-from rankhash import BRE, BSSC, ITQ, KSH, LSH, MLH, SDH, SPLH, Hasher, SpectralHashing
+from rankhash import BRE, BSSC, ITQ, JRSH, KSH, LSH, MLH, SDH, SPLH, Hasher, SpectralHashing
 from sets import add_data_option, load
 
 F32 = NDArray[np.float32]
@@ -45,6 +46,8 @@ METHODS: dict[str, Callable[[int, int], Hasher]] = {
     "KSH": lambda bits, seed: KSH(bits, random_state=seed),
     "KSH, 1000 labels": lambda bits, seed: KSH(bits, max_points=1000, random_state=seed),
     "SDH": lambda bits, seed: SDH(bits, random_state=seed),
+    "JRSH": lambda bits, seed: JRSH(bits // 3, random_state=seed),
+    "JRSH, rbf": lambda bits, seed: JRSH(bits // 3, features="rbf", random_state=seed),
 }
 
 
@@ -97,6 +100,14 @@ def mnist(folder: Path, seed: int) -> Labelled:
     return Labelled((X[:60_000], y[:60_000]), (X[database], y[database]), (X[queries], y[queries]))
 
 
+def mnist_unseen(folder: Path, seed: int) -> Labelled:
+    data = mnist(folder, seed)
+    X, y = unit(*load(folder, "mnist"))
+    rows = 60_000 + np.random.default_rng(seed).permutation(10_000)
+    queries, database = rows[:2000], rows[2000:8000]
+    return replace(data, database=(X[database], y[database]), queries=(X[queries], y[queries]))
+
+
 def cifar_all(folder: Path, seed: int) -> Labelled:
     data = cifar(folder, seed)
     return replace(data, train=data.database)
@@ -106,6 +117,7 @@ SETS: dict[str, Callable[[Path, int], Labelled]] = {
     "cifar10-gist": cifar,
     "cifar10-gist, all labels": cifar_all,
     "mnist": mnist,
+    "mnist, unseen database": mnist_unseen,
 }
 
 

@@ -11,7 +11,10 @@ from typing import Any
 BITS = (8, 16, 32, 64, 128)
 LABEL_BITS = (16, 32, 64)
 SETS = {"mnist": "MNIST", "cifar10-gist": "CIFAR-10 Gist"}
-LABELLED = SETS | {"cifar10-gist, all labels": "CIFAR-10 Gist, all 59 000 labels"}
+LABELLED = SETS | {
+    "cifar10-gist, all labels": "CIFAR-10 Gist, all 59 000 labels",
+    "mnist, unseen database": "MNIST, database of unseen images",
+}
 
 
 def neighbours(folder: Path) -> str:
