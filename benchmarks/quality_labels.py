@@ -2,7 +2,7 @@
 
 CIFAR-10 Gist: 1000 queries, 100 of each class; all others are the database; 5000 of these, 500 of each class, are
 learned from ("all labels": the whole database). MNIST: the 60 000 training images are learned from, 20 000 of them are
-the database; 2000 test images are queries ("unseen database": 6000 other test images instead). JRSH has arity 8, so that
+the database; 2000 test images are queries ("unseen database": 6000 other test images instead). JRSH has arity 8, and
 its codes take a bit less than is said. Vectors are scaled to unit length. Methods that take classes get them;
 library defaults. ``map`` is the mean over queries of the average precision of the whole ranking by Hamming distance
 (BSSC: weighted); equal distances count as their average over all orders.
