@@ -98,3 +98,26 @@ def test_classes_are_found_as_well_as_promised():
 def test_long_codes_of_rsh_and_srsh_vary_less_than_those_of_wta(rows, name, n_symbols):
     wta, *learned = (precision(rows, name, method, n_symbols).std() for method in ("WTA", "RSH", "SRSH hinge"))
     assert max(learned) < wta
+
+
+def reproduced(name, method, bits):
+    path = BENCHMARKS / "results" / "reproduce" / name / f"{method}.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if row["bits"] == bits and row["tuned_for"] is None]
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_jrsh_ranks_best_at_equal_bits(name, bits):
+    found = {m: np.mean([row["ap"] for row in reproduced(name, m, bits)]) for m in ("JRSH", "ITQ", "SRSH", "LSH")}
+    assert found.pop("JRSH") > max(found.values()) + 0.03
+    assert len(reproduced(name, "JRSH", bits)) >= 5
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
+@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("radius", [2, 3])
+def test_jrsh_for_a_radius_is_the_most_precise_within_it(name, bits, radius):
+    methods = (f"JRSH-radius-{radius}", "JRSH", "ITQ", "SRSH")
+    found = {m: np.mean([row["ball"][str(radius)]["zero"] for row in reproduced(name, m, bits)]) for m in methods}
+    assert max(found, key=found.get) == methods[0]
