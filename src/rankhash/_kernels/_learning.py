@@ -1,0 +1,108 @@
+"""What learners sum over pairs, and the symbols that describe vectors best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _native
+from ._types import F32, I32, U8
+
+
+@dataclass(frozen=True)
+class PairTotals:
+    """What a pass over labelled pairs came to."""
+
+    bound: float
+    """The sum of the pairs' bounds."""
+    updates: int
+    """Pairs that asked for a change."""
+    errors: int
+    """Pairs whose symbols contradicted their label."""
+
+
+def pad_columns(vectors: F32) -> F32:
+    """The vectors with zeros appended up to a multiple of 8 columns, as :func:`train_pairs` takes them."""
+    missing = -vectors.shape[1] % 8
+    return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
+
+
+def train_pairs(
+    vectors: F32,
+    pairs: I32,
+    labels: U8,
+    weights: F32,
+    lag: F32,
+    *,
+    hinge: bool,
+    rho: float,
+    lam: float,
+    rate: float,
+    rate_step: float,
+    age: int,
+) -> PairTotals:
+    """Learn one rank function from pairs ``(t, 2)`` in their order; changes ``weights`` and ``lag`` ``(arity, d)``.
+
+    Every pair takes a step from its largest rival (``rho`` is added to assignments that tell a similar pair
+    apart, ``lam`` to those that put a dissimilar one together) to the winners, or with ``hinge`` to the best
+    assignment without an error. The rate of pair t is ``rate + t * rate_step``. ``age`` counts the pairs since
+    averaging began and is negative before: the mean of the weights since then is ``weights - lag / age``.
+    ``d`` is a multiple of 8.
+    """
+    options = (hinge, rho, lam, rate, rate_step, age)
+    return PairTotals(*_native.train_pairs(vectors, pairs, labels, *options, weights, lag))
+
+
+def pair_gradient(
+    scores: F32, pairs: I32, labels: U8, *, hinge: bool, rho: float, lam: float
+) -> tuple[F32, PairTotals]:
+    """The descent direction ``(n, arity)`` of the scores ``(n, arity)``, summed over all pairs."""
+    gradient = np.zeros_like(scores)
+    totals = _native.pair_gradient(scores, pairs, labels, hinge, rho, lam, gradient)
+    return gradient, PairTotals(*totals)
+
+
+def pair_histograms(agreement: F32, labels: U8, top: float, n_bins: int, n_threads: int) -> NDArray[np.float64]:
+    """Histograms ``(2, n_bins)`` of the agreement ``(n, n)`` of dissimilar and similar pairs i < j, from 0 to ``top``.
+
+    ``labels`` ``(n, n)`` are 1 for similar and 0 for dissimilar pairs; others are left out. A pair is shared by the
+    two bins around it, so that the histograms change smoothly with the agreement.
+    """
+    histograms = np.empty((2, n_bins))
+    _native.pair_histograms(agreement, labels, top, n_threads, histograms)
+    return histograms
+
+
+def pair_slopes(agreement: F32, labels: U8, top: float, tables: F32, n_threads: int) -> F32:
+    """The entry of ``tables`` ``(2, n_bins)`` for each pair's label and the bin below its agreement, 0 if left out.
+
+    It takes the place of the agreement ``(n, n)``, which is changed.
+    """
+    _native.pair_slopes(agreement, labels, top, tables, n_threads)
+    return agreement
+
+
+def refine(
+    costs: F32,
+    products: F32,
+    crossing: F32,
+    penalty: float,
+    symbols: U8,
+    *,
+    n_sweeps: int,
+    n_kicks: int,
+    n_threads: int,
+) -> None:
+    """Change ``symbols`` ``(n, n_symbols)`` where a decoder's sum of rows describes the vectors better then.
+
+    ``costs`` ``(n, rows)`` are |c|² - 2 x·c for each row c of the decoder, ``products`` ``(rows, rows)`` 2 c·c', and 0
+    for rows of the same symbol. What becomes smaller is |x - Σ c|² + penalty · (Σ products - Σ ``crossing``)², with
+    the second sum over all pairs of chosen rows and the third, of ``crossing`` ``(rows,)``, over the chosen rows.
+
+    One symbol after another takes its best value, at most ``n_sweeps`` times over; then some are changed at random
+    and the sweeps begin again, ``n_kicks`` times, and the better outcome stays.
+    """
+    arity = costs.shape[1] // symbols.shape[1]
+    _native.refine(costs, products, crossing, penalty, arity, n_sweeps, n_kicks, n_threads, symbols)

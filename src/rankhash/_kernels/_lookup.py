@@ -1,0 +1,129 @@
+"""Search through hash tables over runs of symbols."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _native
+from ._codes import packed_bytes
+from ._scan import CodesView, empty_results
+from ._types import F32, F64, I64, U8, U32
+
+ROW_PADDING = 8
+"""Bytes behind the last row of a hash table."""
+
+LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost", "nanoseconds")
+"""What look-up counts of each query."""
+
+
+class Weights(NamedTuple):
+    """What differing symbols cost, (n_symbols,), and the same as tables (n_queries, n_symbols, arity)."""
+
+    values: F32
+    tables: F32
+
+
+class Segment:
+    """Hash tables over the codes at the positions ``start`` … ``start + size - 1``; never changed once made.
+
+    ``spans`` are the runs of symbols (first, count) that make the keys; for each of them there are ``offsets``
+    (n_keys + 1,) of the buckets, ``places`` (size,): positions without ``start``, and ``rows``: the packed codes in the
+    same order, and :data:`ROW_PADDING` bytes.
+    """
+
+    def __init__(
+        self, layout: tuple[int, int], start: int, size: int, spans: list[tuple[int, int]], arrays: list[KeyArrays]
+    ) -> None:
+        self.start, self.size, self.spans, self.arrays = start, size, spans, arrays
+        self._occupied = [np.empty(-(-(len(table.offsets) - 1) // 64), np.uint64) for table in arrays]
+        for table, bits in zip(arrays, self._occupied, strict=True):
+            _native.mark_occupied(table.offsets, bits)
+        offsets, places, rows = map(list, zip(*arrays, strict=True))
+        self.native = _native.Segment(*layout, start, size, spans, offsets, self._occupied, places, rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return sum(a.nbytes for table in self.arrays for a in table) + sum(bits.nbytes for bits in self._occupied)
+
+
+class KeyArrays(NamedTuple):
+    """The arrays of one hash table of a :class:`Segment`."""
+
+    offsets: U32
+    places: U32
+    rows: U8
+
+
+def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int, int]], n_threads: int) -> Segment:
+    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys."""
+    n_bytes = packed_bytes(view.n_symbols, view.arity)
+    arrays = [
+        KeyArrays(
+            np.empty(view.arity**count + 1, np.uint32),
+            np.empty(size, np.uint32),
+            np.empty(size * n_bytes + ROW_PADDING, np.uint8),
+        )
+        for _, count in spans
+    ]
+    for table in arrays:
+        table.rows[-ROW_PADDING:] = 0
+    offsets, places, rows = map(list, zip(*arrays, strict=True))
+    _native.build_tables(view.native(), start, size, spans, offsets, places, rows, n_threads)
+    return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
+
+
+class TablesView:
+    """What look-up reads: the codes, hash tables over the first ``n_sealed`` of them, and what has changed since.
+
+    ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
+    those positions. ``native`` is the core's form of it; valid as long as this object lives.
+    """
+
+    def __init__(
+        self, store: CodesView, segments: list[Segment], n_sealed: int, stale: U8 | None, changed: CodesView
+    ) -> None:
+        self.n_sealed = n_sealed
+        self._parts = store, segments, stale, changed
+        tables = [segment.native for segment in segments]
+        self.native = _native.TablesView(store.native(), tables, n_sealed, stale, changed.native())
+
+
+def lookup(
+    view: TablesView, codes: U8, k: int, weights: Weights | None, budget: float, n_threads: int, stats: F64 | None
+) -> tuple[I64, F32]:
+    """As :func:`search`, through hash tables; a query that would cost more than ``budget`` nanoseconds is scanned.
+
+    ``weights`` are what differing symbols cost; ``stats`` is None or takes :data:`LOOKUP_STATS` a query.
+    """
+    ids, distances = empty_results(len(codes), k)
+    if weights is None:
+        _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, True)
+    else:
+        _native.lookup_weighted(view.native, codes, *weights, k, budget, n_threads, ids, distances, stats)
+    return ids, distances
+
+
+def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: int) -> F64:
+    """Estimated nanoseconds that :func:`lookup` takes for each query, infinite if more than ``budget``."""
+    stats = np.zeros((len(codes), len(LOOKUP_STATS)))
+    ids, distances = empty_results(len(codes), k)
+    _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, False)
+    return np.where(stats[:, LOOKUP_STATS.index("scanned")] > 0, np.inf, stats[:, LOOKUP_STATS.index("cost")])
+
+
+def lookup_radius(
+    view: TablesView,
+    codes: U8,
+    radius: float,
+    weights: Weights | None,
+    budget: float,
+    n_threads: int,
+    stats: F64 | None,
+) -> tuple[I64, I64, F32]:
+    """As :func:`search_radius`, through hash tables; the other arguments are those of :func:`lookup`."""
+    if weights is None:
+        return _native.lookup_radius(view.native, codes, int(radius), budget, n_threads, stats)
+    return _native.lookup_weighted_radius(view.native, codes, *weights, radius, budget, n_threads, stats)
