@@ -9,11 +9,10 @@
 Needs the extra ``dask``.
 """
 
-try:
-    import dask.array
-    import distributed
-except ImportError:
-    raise ImportError("rankhash.engines.dask needs Dask: pip install 'rankhash[dask]'") from None
+from importlib.util import find_spec as _find_spec
+
+if not (_find_spec("dask") and _find_spec("distributed")):
+    raise ImportError("rankhash.engines.dask needs Dask: pip install 'rankhash[dask]'")
 
 from ._encoding import encode
 from ._fitting import fit

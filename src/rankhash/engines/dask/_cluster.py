@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from distributed import Client, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
@@ -19,7 +19,7 @@ from ...hashers._progress import FitProgress
 TIMEOUT = 30.0
 """Seconds to wait for a scheduler, and then for its first worker."""
 
-ClientLike = Client | str | None
+ClientLike: TypeAlias = "Client | str | None"
 T = TypeVar("T")
 
 

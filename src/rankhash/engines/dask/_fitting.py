@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...errors import InvalidInputError
 from ...hashers import Hasher
 from ...hashers._base import _random_state, check_integer
-from ...hashers._pairs import Problem
+from ...hashers._pairs import Problem, _some_rows
 from ._cluster import TIMEOUT, ClientLike, Cluster, connected
 from ._encoding import check_array
 
@@ -115,8 +115,7 @@ def _drawn_rows(rng: np.random.Generator, lengths: tuple[int, ...], size: int, m
     if max_blocks is not None:
         check_integer("max_blocks", max_blocks, 1, 2**31 - 1)
     if max_blocks is None or max_blocks >= len(lengths):
-        n = sum(lengths)
-        return None if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
+        return _some_rows(rng, sum(lengths), size)
     blocks = np.sort(rng.choice(len(lengths), max_blocks, replace=False))
     counts = np.asarray(lengths, np.int64)[blocks]
     starts = np.concatenate([[0], np.cumsum(lengths)])[blocks]
@@ -125,7 +124,8 @@ def _drawn_rows(rng: np.random.Generator, lengths: tuple[int, ...], size: int, m
         among = np.arange(counts.sum())
     ends = np.cumsum(counts)
     places = np.searchsorted(ends, among, side="right")
-    return among - (ends - counts)[places] + starts[places]
+    rows: I64 = among - (ends - counts)[places] + starts[places]
+    return rows
 
 
 def _drawn_pairs(rng: np.random.Generator, similarity: Any, n: int, size: int) -> tuple[I64, NDArray[Any]]:

@@ -84,18 +84,23 @@ def read_manifest(folder: Path) -> Manifest:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path} contradicts itself: {error}") from error
-    n = len(manifest.sizes)
-    fits = (
-        isinstance(manifest.version, str)
-        and VERSION.fullmatch(manifest.version)
-        and isinstance(manifest.has_ids, bool)
-        and (manifest.sizes.dtype, manifest.sizes.shape) == (np.int64, (n,))
-        and (manifest.heads.dtype, manifest.heads.shape) == (np.uint8, (n, 32))
-        and (manifest.sizes >= 0).all()
-    )
-    if not fits:
+    if not _fits(manifest):
         raise FileFormatError(f"{path} contradicts itself")
     return manifest
+
+
+def _fits(manifest: Manifest) -> bool:
+    sizes, heads, version = manifest.sizes, manifest.heads, manifest.version
+    return (
+        isinstance(version, str)
+        and VERSION.fullmatch(version) is not None
+        and isinstance(manifest.has_ids, bool)
+        and sizes.dtype == np.int64
+        and sizes.ndim == 1
+        and bool((sizes >= 0).all())
+        and heads.dtype == np.uint8
+        and heads.shape == (len(sizes), 32)
+    )
 
 
 def save_shard(shard: FlatIndex, path: str) -> bytes:
@@ -111,9 +116,10 @@ def load_shard(path: str, layout: CodeLayout, size: int, head: bytes, *, mmap: b
             f"{path} cannot be seen by a worker; the folder must be on a disk that all workers share"
         )
     shard = FlatIndex.load(path, mmap=mmap, verify=verify)
+    assert isinstance(shard, FlatIndex)
     if shard.layout != layout:
         raise LayoutMismatchError(
-            f"{path} holds {_shape(shard.layout)}, but the manifest says {_shape(layout)}; it is a shard of another index"
+            f"{path} holds {_shape(shard.layout)}, but the manifest says {_shape(layout)}; it belongs elsewhere"
         )
     if len(shard) != size or head_of(path) != head:
         raise FileFormatError(f"{path} is not the shard that the manifest means; restore it, or save the index again")

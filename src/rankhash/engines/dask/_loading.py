@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ...errors import IdError, InvalidInputError, LayoutMismatchError
 from ._cluster import Cluster, spread
 from ._filters import Span
 from ._folder import Manifest, load_shard
-from ._shards import Facts, I64, describe, from_block, from_file, ids_between
+from ._shards import I64, Facts, describe, from_block, from_file, ids_between
 
 IDS_AT_ONCE = 8_000_000
 """About how many ids are compared at a time where the shards' ids overlap."""
@@ -122,7 +123,7 @@ def settle(cluster: Cluster, futures: list[Future], *, shown: bool) -> Shards:
     spans = list(_spans([fact for _, fact in filled]))
     order = sorted(range(len(spans)), key=lambda i: spans[i].first)
     spans = [spans[i] for i in order]
-    ascending = all(one.last < other.first for one, other in zip(spans, spans[1:], strict=False))
+    ascending = all(one.last < other.first for one, other in pairwise(spans))
     shards = [filled[i][0] for i in order]
     if not ascending:
         _check_unique(cluster, shards, [fact for _, fact in filled])
@@ -140,7 +141,7 @@ def _spans(facts: Sequence[Facts]) -> Iterator[Span]:
 def _check_unique(cluster: Cluster, shards: list[Future], facts: Sequence[Facts]) -> None:
     """Compare the ids of all shards, a range of them at a time."""
     edges = id_ranges(facts, IDS_AT_ONCE)
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         parts = cluster.client.map(ids_between, shards, low=int(low), high=int(high), pure=False)
         ids = np.sort(np.concatenate(cluster.gather(parts, "comparing ids")))
         repeated = ids[1:][ids[1:] == ids[:-1]]

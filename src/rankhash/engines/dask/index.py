@@ -19,12 +19,12 @@ from distributed import Future, as_completed
 from numpy.typing import ArrayLike, NDArray
 
 from ...codes import CodeLayout
-from ...errors import EngineError, FileFormatError, InvalidInputError, LayoutMismatchError
+from ...errors import EngineError, InvalidInputError, LayoutMismatchError
 from ...hashers._progress import FitProgress
 from ...index import FlatIndex
 from ...neighbors import Neighbors, RadiusNeighbors
 from ._cluster import TIMEOUT, ClientLike, Cluster, connect
-from ._filters import Span, cut
+from ._filters import cut
 from ._folder import Manifest, as_folder, head_of, read_manifest, remove_shards, save_shard, shard_name, write_manifest
 from ._loading import Shards, array_shards, file_shards, folder_shards, settle
 from ._shards import Question, ask, merge, same
@@ -198,10 +198,10 @@ class DaskIndex:
         """The k nearest codes of each query code: see :meth:`rankhash.FlatIndex.search`.
 
         Give many queries at once: a call costs some tens of milliseconds however few they are. A boolean mask or
-        bitmap as ``filter`` needs shards whose ids do not overlap. ``n_threads`` are the threads of each shard's search,
-        of which a worker runs as many at once as it has threads of its own.
+        bitmap as ``filter`` needs shards whose ids do not overlap. ``n_threads`` are the threads of each shard's
+        search, of which a worker runs as many at once as it has threads of its own.
         """
-        options = {"n_threads": n_threads, "weights": weights}
+        options: dict[str, Any] = {"n_threads": n_threads, "weights": weights}
         nothing = self._empty.search(codes, k, **options)
         found = self._answer("search", np.asarray(codes), k, options, filter)
         return Neighbors(*_joined(found, nothing))
@@ -225,7 +225,7 @@ class DaskIndex:
         n_threads: int = 1,
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query code; parameters as in :meth:`search`."""
-        options = {"n_threads": n_threads, "weights": weights}
+        options: dict[str, Any] = {"n_threads": n_threads, "weights": weights}
         found = [self._empty.search_radius(np.asarray(codes)[:0], radius, **options)]
         found += self._answer("search_radius", self.layout.check(codes), radius, options, filter)
         if len(found) == 1:
@@ -276,8 +276,8 @@ class DaskIndex:
         """Write the index to a folder that all workers share, one file a shard and a manifest; see :meth:`open`.
 
         Workers write their own shards; the manifest comes last. What the folder held before is there until then and
-        removed afterwards: an index that was opened from it no longer finds its files if it has to load them again. Only
-        one may save to a folder at a time.
+        removed afterwards: an index that was opened from it no longer finds its files if it has to load them again.
+        Only one may save to a folder at a time.
         """
         place = as_folder(folder)
         if place == self._source:
