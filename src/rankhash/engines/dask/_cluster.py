@@ -67,7 +67,7 @@ class Cluster:
     def follow(self, futures: Sequence[Any], title: str, *, shown: bool) -> None:
         """Wait until all futures are done, with a bar if that takes a while; the first error is raised at once."""
         with self.plain_errors(title), FitProgress(len(futures), title, shown=shown) as progress:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self.client.loop):
                 if future.status != "finished":
                     future.result()
                 progress.advance()
@@ -112,7 +112,7 @@ def _open(client: ClientLike, timeout: float) -> Cluster:
 
 
 def _local() -> Cluster:
-    local = LocalCluster(n_workers=default_threads(), threads_per_worker=1, dashboard_address=None)
+    local = LocalCluster(n_workers=default_threads(), threads_per_worker=1, dashboard_address="127.0.0.1:0")
     client = Client(local, set_as_default=False)
     return Cluster(client, (client, local))
 

@@ -39,6 +39,9 @@ FAN_IN = 8
 QUERY_BYTES, ANSWER_BYTES = 4 << 20, 32 << 20
 """A batch of queries is sent in parts of this size, and so that each shard's answer has at most that size."""
 
+COPIED_BYTES = 2 << 20
+"""Queries that are smaller, counted once for every shard, go with each task; others are a task, to be fetched from."""
+
 RADIUS_QUERIES = 4096
 """Queries of a part within a radius, where the size of an answer is not known before."""
 
@@ -324,9 +327,10 @@ class _Search:
     def __init__(self, cluster: Cluster, asked: list[tuple[Future, Any, int]], question: Question) -> None:
         self._cluster, self._limit = cluster, question.limit
         client = cluster.client
-        sent = client.submit(same, question, pure=False)
+        large = question.queries.nbytes * len(asked) > COPIED_BYTES
+        sent = client.submit(same, question, pure=False) if large else question
         futures, filters, offsets = zip(*asked, strict=True)
-        self._leaves = client.map(ask, futures, filters, offsets, question=sent, pure=False)
+        self._leaves = client.map(ask, futures, filters, offsets, [sent] * len(asked), pure=False)
         self._tops = self._leaves
         while len(self._tops) > FAN_IN:
             groups = [self._tops[i : i + FAN_IN] for i in range(0, len(self._tops), FAN_IN)]
@@ -335,7 +339,7 @@ class _Search:
     def finish(self, progress: FitProgress) -> Any:
         """The answer of all shards together."""
         if sys.stdout.isatty():
-            for _ in as_completed(self._leaves):
+            for _ in as_completed(self._leaves, loop=self._cluster.client.loop):
                 progress.advance()
         parts = self._cluster.gather(self._tops, "searching")
         return merge(parts, self._limit) if len(parts) > 1 else parts[0]
