@@ -1,23 +1,14 @@
-"""DaskIndex: the answers of FlatIndex, from several processes, also when some of them die."""
+"""DaskIndex: the answers of FlatIndex, from several processes, whatever the layout, the ids and the filters."""
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-
 import dask.array as da
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import zarr
 
 from index.contract import assert_same, draw
-from rankhash import CodeLayout, FlatIndex, IdError, InvalidInputError, LayoutMismatchError, RankhashError
-from rankhash.engines._words import to_words
-from rankhash.engines.dask import DaskIndex, _loading
-from rankhash.engines.dask import index as module
+from rankhash import CodeLayout, FlatIndex, IdError, InvalidInputError, LayoutMismatchError
+from rankhash.engines.dask import DaskIndex, _loading, _searching
 
 LAYOUTS = [CodeLayout(24, 2), CodeLayout(11, 3), CodeLayout(32, 4), CodeLayout(9, 8), CodeLayout(16, 16)]
 LAYOUT = LAYOUTS[2]
@@ -125,10 +116,10 @@ def test_ranges_of_ids_cover_all_of_them(rng):
 
 
 def test_many_shards_and_parts_of_queries(client, rng, monkeypatch):
-    monkeypatch.setattr(module, "FAN_IN", 2)
-    monkeypatch.setattr(module, "QUERY_BYTES", 3 * LAYOUT.n_bytes)
-    monkeypatch.setattr(module, "COPIED_BYTES", 100)
-    monkeypatch.setattr(module, "RADIUS_QUERIES", 3)
+    monkeypatch.setattr(_searching, "FAN_IN", 2)
+    monkeypatch.setattr(_searching, "QUERY_BYTES", 3 * LAYOUT.n_bytes)
+    monkeypatch.setattr(_searching, "COPIED_BYTES", 100)
+    monkeypatch.setattr(_searching, "RADIUS_QUERIES", 3)
     index, flat = both(rng, client, chunks=(40,) * 11)
     queries = codes_of(rng, LAYOUT, 17)
     chosen = np.arange(0, 440, 3)
@@ -170,85 +161,6 @@ def test_an_index_without_codes_answers_as_an_empty_one(client, rng):
     assert_same(index.search_radius(queries, 2), flat.search_radius(queries, 2))
 
 
-# -- where codes come from ---------------------------------------------------------------------------------------------
-
-
-def test_codes_from_npy_and_zarr(client, rng, tmp_path):
-    codes = codes_of(rng, LAYOUT, 500)
-    flat = FlatIndex(LAYOUT)
-    flat.add(codes)
-    (tmp_path / "blocks").mkdir()
-    for i, start in enumerate(range(0, 500, 128)):
-        np.save(tmp_path / "blocks" / f"{i}.npy", codes[start : start + 128])
-    zarr.create_array(str(tmp_path / "codes.zarr"), data=codes, chunks=(200, LAYOUT.n_bytes))
-    np.save(tmp_path / "one.npy", codes)
-    for index in (
-        DaskIndex.from_files(tmp_path / "blocks", LAYOUT, client=client),
-        DaskIndex.from_files([tmp_path / "one.npy"], LAYOUT, client=client),
-        DaskIndex.from_array(da.from_zarr(str(tmp_path / "codes.zarr")), LAYOUT, client=client),
-    ):
-        assert_same(index.search(codes[:9], 12), flat.search(codes[:9], 12))
-
-
-@pytest.mark.parametrize("with_ids", [True, False])
-@pytest.mark.parametrize("layout", [LAYOUT, CodeLayout(40, 4), CodeLayout(3, 3)], ids=str)
-def test_codes_from_parquet(client, rng, tmp_path, layout, with_ids):
-    codes, ids = codes_of(rng, layout, 400), rng.permutation(1000)[:400]
-    flat = FlatIndex(layout)
-    flat.add(codes, ids if with_ids else None)
-    for part in range(2):
-        rows = slice(200 * part, 200 * part + 200)
-        columns = {f"word{i}": word for i, word in enumerate(to_words(codes[rows]).T)}
-        table = pa.table(columns | ({"id": ids[rows]} if with_ids else {}))
-        pq.write_table(table, tmp_path / f"{part}.parquet", row_group_size=64)
-    index = DaskIndex.from_files(tmp_path, layout, client=client)
-    assert_same(index.search(codes[:9], 12), flat.search(codes[:9], 12))
-
-
-def test_bad_sources_get_one_clear_sentence(client, rng, tmp_path):
-    codes = codes_of(rng, LAYOUT, 20)
-    array = da.from_array(codes, chunks=(8, -1))
-    np.save(tmp_path / "wide.npy", np.zeros((3, 9), np.uint8))
-    np.save(tmp_path / "float.npy", np.zeros((3, 8)))
-    (tmp_path / "junk.npy").write_bytes(b"\x93NUMPY\x01\x00junk")
-    (tmp_path / "junk.parquet").write_bytes(b"PAR1junkPAR1")
-    two = np.ones((2, 2), np.uint64)
-    pq.write_table(pa.table({"word0": two[0], "word1": two[1]}), tmp_path / "two.parquet")
-    pq.write_table(pa.table({"word0": [1]}), tmp_path / "signed.parquet")
-    with_ids = {"word0": to_words(codes[:2])[:, 0], "id": [3, 4]}
-    pq.write_table(pa.table(with_ids), tmp_path / "ids.parquet")
-    np.save(tmp_path / "fine.npy", codes)
-    for make, error, match in [
-        (lambda: DaskIndex.from_array(codes, LAYOUT, client=client), InvalidInputError, "dask array"),
-        (lambda: DaskIndex.from_array(array, CodeLayout(8, 4), client=client), LayoutMismatchError, "shape"),
-        (lambda: DaskIndex.from_array(array, CodeLayout(22, 5), client=client), LayoutMismatchError, "shape"),
-        (lambda: DaskIndex.from_array(array, CodeLayout(16, 15), client=client), LayoutMismatchError, "in block 0"),
-        (lambda: DaskIndex.from_array(array, "x", client=client), InvalidInputError, "CodeLayout"),
-        (lambda: DaskIndex.from_array(array, LAYOUT, ids=[1, 2], client=client), IdError, "one for each of 20"),
-        (lambda: DaskIndex.from_array(array, LAYOUT, ids=np.zeros(20), client=client), IdError, "in block"),
-        (lambda: DaskIndex.from_files(tmp_path / "wide.npy", LAYOUT, client=client), LayoutMismatchError, "wide.npy"),
-        (lambda: DaskIndex.from_files(tmp_path / "float.npy", LAYOUT, client=client), LayoutMismatchError, "float"),
-        (lambda: DaskIndex.from_files(tmp_path / "junk.npy", LAYOUT, client=client), RankhashError, "junk.npy"),
-        (lambda: DaskIndex.from_files(tmp_path / "junk.parquet", LAYOUT, client=client), RankhashError, "junk.parq"),
-        (lambda: DaskIndex.from_files(tmp_path / "two.parquet", LAYOUT, client=client), LayoutMismatchError, "word1"),
-        (
-            lambda: DaskIndex.from_files(tmp_path / "signed.parquet", LAYOUT, client=client),
-            LayoutMismatchError,
-            "int64",
-        ),
-        (lambda: DaskIndex.from_files(tmp_path / "none.txt", LAYOUT, client=client), InvalidInputError, "none.txt"),
-        (lambda: DaskIndex.from_files([], LAYOUT, client=client), InvalidInputError, "none"),
-        (lambda: DaskIndex.from_files(tmp_path / "gone.npy", LAYOUT, client=client), FileNotFoundError, "gone.npy"),
-        (
-            lambda: DaskIndex.from_files([tmp_path / "ids.parquet", tmp_path / "fine.npy"], LAYOUT, client=client),
-            IdError,
-            "some shards have ids",
-        ),
-    ]:
-        with pytest.raises(error, match=match):
-            make()
-
-
 def test_bad_questions_get_the_sentences_of_a_flat_index(client, rng):
     index, _ = both(rng, client)
     queries = codes_of(rng, LAYOUT, 2)
@@ -267,63 +179,3 @@ def test_bad_questions_get_the_sentences_of_a_flat_index(client, rng):
     ]:
         with pytest.raises(error, match=match):
             ask()
-
-
-# -- workers that go and come ------------------------------------------------------------------------------------------
-
-
-def kill(client, worker):
-    """kill -9 of a worker's process, which had the number that is returned."""
-    pid = client.run(os.getpid, workers=[worker])[worker]
-    os.kill(pid, signal.SIGKILL)
-    return pid
-
-
-def full_strength(client):
-    client.wait_for_workers(2, timeout=120)
-
-
-def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(client, rng, tmp_path):
-    codes = rng.integers(0, 256, (600_000, LAYOUT.n_bytes), dtype=np.uint8)
-    flat = FlatIndex(LAYOUT)
-    flat.add(codes)
-    for i in range(3):
-        np.save(tmp_path / f"{i}.npy", codes[200_000 * i : 200_000 * (i + 1)])
-    index = DaskIndex.from_files(tmp_path, LAYOUT, client=client)
-    queries = codes[:30_000:2]
-    answers = []
-    search = threading.Thread(target=lambda: answers.append(index.search(queries, 5)))
-    search.start()
-    victim = None
-    while victim is None:
-        assert search.is_alive(), "the search was over before anybody was killed"
-        busy = client.processing()
-        victim = next((worker for worker, tasks in busy.items() if any("ask" in str(task) for task in tasks)), None)
-    pid = kill(client, victim)
-    assert search.is_alive()
-    search.join(timeout=240)
-    assert not search.is_alive()
-    assert_same(answers[0], flat.search(queries, 5))
-    full_strength(client)
-    assert pid not in client.run(os.getpid).values()
-
-
-def test_shards_of_a_dead_worker_are_loaded_again(client, rng):
-    index, flat = both(rng, client, chunks=(100,) * 6)
-    kill(client, sorted(client.nthreads())[0])
-    queries = codes_of(rng, LAYOUT, 5)
-    assert_same(index.search(queries, 30), flat.search(queries, 30))
-    full_strength(client)
-    assert_same(index.search(queries, 30), flat.search(queries, 30))
-
-
-def test_a_shard_that_moved_to_another_worker_answers_alike(client, rng):
-    ids = rng.permutation(5000)[:600]
-    index, flat = both(rng, client, chunks=(200,) * 3, ids=ids)
-    workers = sorted(client.nthreads())
-    client.replicate(index._shards.futures, workers=workers)
-    for worker in workers:
-        local = client.map(len, index._shards.futures, workers=[worker], pure=False)
-        assert client.gather(local) == [200] * 3
-    queries = codes_of(rng, LAYOUT, 5)
-    assert_same(index.search(queries, 30), flat.search(queries, 30))

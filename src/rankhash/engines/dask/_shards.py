@@ -15,11 +15,10 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
 from ...codes import CodeLayout
-from ...errors import FileFormatError, LayoutMismatchError
+from ...errors import FileFormatError, LayoutMismatchError, RankhashError
 from ...index import FlatIndex
 from ...neighbors import Neighbors, RadiusNeighbors
 from .._merging import merge_neighbors, merge_radius
-from .._words import from_words, n_words
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
@@ -69,12 +68,12 @@ def from_block(block: Any, layout: CodeLayout, ids: Any, place: int) -> FlatInde
 
 
 def from_file(path: str, layout: CodeLayout) -> FlatIndex:
-    """The shard of a ``.npy`` file of codes ``(n, n_bytes)``, or of a Parquet file of words, read a batch at a time."""
+    """The shard of a ``.npy`` file of codes ``(n, n_bytes)``, or of a Parquet file, read a batch at a time."""
     try:
         return _from_npy(path, layout) if Path(path).suffix == ".npy" else _from_parquet(path, layout)
     except FileNotFoundError:
         raise
-    except (FileFormatError, LayoutMismatchError) as error:
+    except RankhashError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, OSError) as error:
         raise FileFormatError(f"{path} is not a readable file of codes: {error}") from error
@@ -93,21 +92,39 @@ def _from_parquet(path: str, layout: CodeLayout) -> FlatIndex:
     import pyarrow.parquet
 
     file = pyarrow.parquet.ParquetFile(path)
-    columns = [f"word{i}" for i in range(n_words(layout))]
-    names = [name for name in file.schema_arrow.names if name.startswith("word")]
-    if names != columns:
-        raise LayoutMismatchError(
-            f"codes of {layout.n_symbols} symbols of arity {layout.arity} take the columns {', '.join(columns)}, but "
-            f"there are {', '.join(names) or 'none'}"
-        )
-    has_ids = "id" in file.schema_arrow.names
+    schema = file.schema_arrow
+    _check_schema(schema, layout)
+    columns = [name for name in ("code", "id") if name in schema.names]
     shard = FlatIndex(layout)
-    for batch in file.iter_batches(batch_size=BATCH, columns=[*columns, *["id"] * has_ids]):
-        words = np.column_stack([batch.column(name).to_numpy(zero_copy_only=False) for name in columns])
-        if words.dtype != np.uint64:
-            raise LayoutMismatchError(f"words must be uint64 without nulls, got {words.dtype}")
-        shard.add(from_words(words, layout), batch.column("id").to_numpy(zero_copy_only=False) if has_ids else None)
+    for batch in file.iter_batches(batch_size=BATCH, columns=columns):
+        ids = batch.column("id").to_numpy(zero_copy_only=False) if "id" in columns else None
+        shard.add(_packed(batch.column("code"), layout), ids)
     return shard
+
+
+def _check_schema(schema: Any, layout: CodeLayout) -> None:
+    if "code" not in schema.names:
+        raise LayoutMismatchError(f"there must be a column 'code' of packed codes, but there are {schema.names}")
+    made_by = (schema.metadata or {}).get(b"rankhash", b"").decode(errors="replace")
+    if made_by and layout.fingerprint and made_by != layout.fingerprint:
+        raise LayoutMismatchError(f"its codes were made by the hasher {made_by[:40]}, not by {layout.fingerprint}")
+
+
+def _packed(column: Any, layout: CodeLayout) -> U8:
+    """Codes of a column of bytes."""
+    import pyarrow as pa
+
+    try:
+        fixed = column.cast(pa.binary(layout.n_bytes))
+    except pa.ArrowException:
+        fixed = None
+    if fixed is None or fixed.null_count:
+        raise LayoutMismatchError(
+            f"codes of {layout.n_symbols} symbols of arity {layout.arity} must have {layout.n_bytes} bytes each; "
+            "those in the column 'code' do not"
+        )
+    rows = np.frombuffer(fixed.buffers()[1] or b"", np.uint8).reshape(-1, layout.n_bytes)
+    return rows[fixed.offset : fixed.offset + len(fixed)]
 
 
 # -- search ------------------------------------------------------------------------------------------------------------

@@ -1,52 +1,30 @@
-"""Search over codes that are spread over the workers of a Dask cluster: :class:`DaskIndex`.
-
-::
-
-    queries ─▶ every shard: native search ─▶ k best each ─▶ merged FAN_IN at a time ─▶ k best of all
-"""
+"""Codes that are spread over the workers of a Dask cluster: :class:`DaskIndex`."""
 
 from __future__ import annotations
 
 import secrets
-import sys
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from distributed import Future, as_completed
+from distributed import Future
 from numpy.typing import ArrayLike, NDArray
 
 from ...codes import CodeLayout
 from ...errors import EngineError, InvalidInputError, LayoutMismatchError
-from ...hashers._progress import FitProgress
 from ...index import FlatIndex
 from ...neighbors import Neighbors, RadiusNeighbors
 from ._cluster import TIMEOUT, ClientLike, Cluster, connect
 from ._filters import cut
 from ._folder import Manifest, as_folder, head_of, read_manifest, remove_shards, save_shard, shard_name, write_manifest
 from ._loading import Shards, array_shards, file_shards, folder_shards, settle
-from ._shards import Question, ask, merge, same
+from ._searching import Asked, search_all
+from ._shards import Question, same
 
 if TYPE_CHECKING:
     import dask.array as da
     from typing_extensions import Self
-
-FAN_IN = 8
-"""Answers that one task merges."""
-
-QUERY_BYTES, ANSWER_BYTES = 4 << 20, 32 << 20
-"""A batch of queries is sent in parts of this size, and so that each shard's answer has at most that size."""
-
-COPIED_BYTES = 2 << 20
-"""Queries that are smaller, counted once for every shard, go with each task; others are a task, to be fetched from."""
-
-RADIUS_QUERIES = 4096
-"""Queries of a part within a radius, where the size of an answer is not known before."""
-
-PARTS_AT_ONCE = 3
-"""Parts that are under way at once."""
 
 
 class DaskIndex:
@@ -109,8 +87,8 @@ class DaskIndex:
     ) -> Self:
         """An index with a shard for every file: paths, or a folder whose files are taken in the order of their names.
 
-        ``.npy`` holds codes ``(n, n_bytes)``. ``.parquet`` holds their 64-bit words as columns ``word0``, ``word1`` …
-        of type uint64, and ids in the column ``id`` if it is there. All workers must see the files.
+        ``.npy`` holds codes ``(n, n_bytes)``. ``.parquet`` has them as bytes in the column ``code``, and integers in
+        the column ``id`` if that is there. All workers must see the files.
         """
         _check_layout(layout)
 
@@ -243,24 +221,9 @@ class DaskIndex:
     ) -> list[Any]:
         """The answers to parts of the queries, in order; empty if there is nothing to ask or nobody to be asked."""
         asked = self._asked(filter)
-        step = _part_size(queries, None if method == "search_radius" else int(limit))
-        parts = [queries[start : start + step] for start in range(0, len(queries), step)]
-        answers: list[Any] = []
-        if not asked:
-            return answers
-        waiting: deque[_Search] = deque()
-        with (
-            self._cluster.plain_errors("searching"),
-            FitProgress(len(parts) * len(asked), "searching", shown=self._verbose) as progress,
-        ):
-            for part in parts:
-                waiting.append(_Search(self._cluster, asked, Question(method, part, limit, options)))
-                if len(waiting) == PARTS_AT_ONCE:
-                    answers.append(waiting.popleft().finish(progress))
-            answers += [search.finish(progress) for search in waiting]
-        return answers
+        return search_all(self._cluster, asked, Question(method, queries, limit, options), shown=self._verbose)
 
-    def _asked(self, filter: Any) -> list[tuple[Future, Any, int]]:
+    def _asked(self, filter: Any) -> list[Asked]:
         """The shards that may hold an answer, each with its filter and the number of its first code."""
         shards = self._shards
         if filter is None:
@@ -319,37 +282,6 @@ class DaskIndex:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-class _Search:
-    """One part of the queries on its way through all shards and merges."""
-
-    def __init__(self, cluster: Cluster, asked: list[tuple[Future, Any, int]], question: Question) -> None:
-        self._cluster, self._limit = cluster, question.limit
-        client = cluster.client
-        large = question.queries.nbytes * len(asked) > COPIED_BYTES
-        sent = client.submit(same, question, pure=False) if large else question
-        futures, filters, offsets = zip(*asked, strict=True)
-        self._leaves = client.map(ask, futures, filters, offsets, [sent] * len(asked), pure=False)
-        self._tops = self._leaves
-        while len(self._tops) > FAN_IN:
-            groups = [self._tops[i : i + FAN_IN] for i in range(0, len(self._tops), FAN_IN)]
-            self._tops = client.map(merge, groups, k=self._limit, pure=False)
-
-    def finish(self, progress: FitProgress) -> Any:
-        """The answer of all shards together."""
-        if sys.stdout.isatty():
-            for _ in as_completed(self._leaves, loop=self._cluster.client.loop):
-                progress.advance()
-        parts = self._cluster.gather(self._tops, "searching")
-        return merge(parts, self._limit) if len(parts) > 1 else parts[0]
-
-
-def _part_size(queries: NDArray[Any], k: int | None) -> int:
-    """How many queries are sent together."""
-    sent = QUERY_BYTES // max(1, queries[:1].nbytes)
-    answered = RADIUS_QUERIES if k is None else ANSWER_BYTES // (12 * k)
-    return max(1, min(sent, answered))
 
 
 def _joined(parts: list[Any], nothing: Neighbors) -> Iterator[NDArray[Any]]:
