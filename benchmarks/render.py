@@ -2,7 +2,8 @@
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
 ``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Further ones are named by
-``quality_tables.BLOCKS``, ``jrsh_tables.BLOCKS`` and ``reports.REPORTS``. Needs nothing but Python.
+``BLOCKS`` of ``quality_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``. Needs nothing but
+Python.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engines_tables import BLOCKS as DASK_BLOCKS
 from jrsh_tables import BLOCKS as JRSH_BLOCKS
 from quality_tables import BLOCKS
 from reports import REPORTS
@@ -22,6 +24,7 @@ from summary import Row, rows
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 FILES = [HERE.parent / "README.md", DOCS / "benchmarks.md", DOCS / "guide" / "methods.md", DOCS / "hashers" / "jrsh.md"]
+FILES += [DOCS / "guide" / "dask.md", DOCS / "explain" / "scale.md"]
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
@@ -36,7 +39,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
     args = parser.parse_args()
     results = load_results(args.results)
-    drawn = {name: draw(args.results) for name, draw in (BLOCKS | JRSH_BLOCKS).items()}
+    drawn = {name: draw(args.results) for name, draw in (BLOCKS | JRSH_BLOCKS | DASK_BLOCKS).items()}
     stale = False
     for path in args.files or [path for path in FILES if path.exists()]:
         text = path.read_text(encoding="utf-8")
