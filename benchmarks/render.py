@@ -2,8 +2,8 @@
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
 ``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Further ones are named by
-``BLOCKS`` of ``quality_tables``, ``rsh_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``. Needs
-nothing but Python.
+``BLOCKS`` of ``quality_tables``, ``rsh_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``.
+Needs nothing but Python.
 """
 
 from __future__ import annotations

@@ -16,10 +16,8 @@ from .test_dask_index import LAYOUT, both, codes_of
 
 
 def kill(client, worker):
-    """kill -9 of a worker's process, which had the number that is returned."""
-    pid = client.run(os.getpid, workers=[worker])[worker]
-    os.kill(pid, signal.SIGKILL)
-    return pid
+    """kill -9 of a worker's process."""
+    os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
 
 
 def full_strength(client):
@@ -34,7 +32,7 @@ def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(client, rng, 
         np.save(tmp_path / f"{i}.npy", codes[200_000 * i : 200_000 * (i + 1)])
     index = DaskIndex.from_files(tmp_path, LAYOUT, client=client)
     queries = codes[:30_000:2]
-    answers = []
+    answers, pids = [], client.run(os.getpid)
     search = threading.Thread(target=lambda: answers.append(index.search(queries, 5)))
     search.start()
     victim = None
@@ -42,13 +40,13 @@ def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(client, rng, 
         assert search.is_alive(), "the search was over before anybody was killed"
         busy = client.processing()
         victim = next((worker for worker, tasks in busy.items() if any("ask" in str(task) for task in tasks)), None)
-    pid = kill(client, victim)
+    os.kill(pids[victim], signal.SIGKILL)
     assert search.is_alive()
     search.join(timeout=240)
     assert not search.is_alive()
     assert_same(answers[0], flat.search(queries, 5))
     full_strength(client)
-    assert pid not in client.run(os.getpid).values()
+    assert pids[victim] not in client.run(os.getpid).values()
 
 
 def test_shards_of_a_dead_worker_are_loaded_again(client, rng):
