@@ -39,7 +39,9 @@ def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(client, rng, 
     while victim is None:
         assert search.is_alive(), "the search was over before anybody was killed"
         busy = client.processing()
-        victim = next((worker for worker, tasks in busy.items() if any("ask" in str(task) for task in tasks)), None)
+        victim = next(
+            (worker for worker, tasks in busy.items() if any(str(task).startswith("ask-") for task in tasks)), None
+        )
     os.kill(pids[victim], signal.SIGKILL)
     assert search.is_alive()
     search.join(timeout=240)
