@@ -1,4 +1,4 @@
-"""One cluster of two worker processes for all tests of engines."""
+"""One cluster for all tests of Dask, and one for those who do not leave it as it was."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ import distributed
 import pytest
 
 
+def started():
+    """A cluster of two worker processes, to be closed by whoever asked for it."""
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+    )
+
+
 @pytest.fixture(scope="session")
 def client():
-    silent = logging.CRITICAL
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=silent
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with started() as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture
+def own_client():
+    """For tests that kill."""
+    with started() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
