@@ -117,4 +117,4 @@ def test_jrsh_for_a_radius_is_as_precise_within_it_as_any_and_more_so_with_more_
     for other in ("JRSH", "ITQ", "MLH", "SRSH"):
         theirs = {row["seed"]: row["ball"][str(radius)]["zero"] for row in reproduced(name, other, bits)}
         lead = np.mean([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
-        assert lead > (0 if bits > 16 else -0.005), other
+        assert lead > (-0.01 if bits < 64 else 0.1), other
