@@ -90,8 +90,9 @@ class CodesWriter:
     def _flush(self) -> None:
         import pyarrow as pa
 
-        self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
-        self._batches = []
+        if self._batches:
+            self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
+            self._batches = []
 
 
 def _schema(layout: CodeLayout, text_ids: bool, n_features: int | None, words: bool) -> Any:
