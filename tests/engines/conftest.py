@@ -1,12 +1,26 @@
-"""A connection, and a table name that nobody else has."""
+"""What the tests of engines share: a cluster of two worker processes; a connection, and a table that nobody else has."""
 
 from __future__ import annotations
 
 import itertools
+import logging
 
+import distributed
 import pytest
 
 numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def client():
+    silent = logging.CRITICAL
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=silent
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 @pytest.fixture
