@@ -1,4 +1,4 @@
-"""What the tests of engines share: a cluster of two worker processes; a connection, and a table that nobody else has."""
+"""What tests of engines share: a cluster of two worker processes; a connection, and a name of a table."""
 
 from __future__ import annotations
 

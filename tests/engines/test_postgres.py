@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rankhash import EngineError
-from rankhash.engines.postgres import ApproximateNeighbors
+from rankhash.engines.postgres import ApproximateNeighbors, PostgresIndex
 
 from .codes import LAYOUTS, assert_same, clustered, filled, flat
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "postgres.md"
 
 
 @pytest.mark.parametrize("pgvector", [True, False])
@@ -84,3 +90,22 @@ def test_other_weights_are_rounded_to_levels(connection, table, rng):
     np.testing.assert_allclose(found.distances, expected.distances * weights.max() / 31, rtol=1e-6)
     exact = flat(codes).search(queries, 60, weights=weights).distances
     assert np.abs(np.sort(found.distances) - exact).max() <= layout.n_symbols * weights.max() / 31 / 2
+
+
+def test_sql_of_the_guide_gives_the_same_answers(connection, rng):
+    codes = clustered(rng, LAYOUTS[2], 300)
+    connection.execute("CREATE SCHEMA guide; SET search_path = guide, public")
+    index = PostgresIndex.create_table(connection, "digits", LAYOUTS[2], columns={"digit": "integer"})
+    index.add(codes, columns={"digit": np.arange(300) % 10})
+    index.create_hnsw()
+    statements = [
+        s for block in re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL) for s in block.split(";\n")
+    ]
+    answers = [connection.execute(s) for s in statements if s.strip() and not s.lstrip().startswith("--")]
+    comment, plain, few, _, some = (answer.fetchall() if answer.description else None for answer in answers)
+    expected = flat(codes).search(codes[7:8], 10)
+    assert json.loads(comment[0][0].removeprefix("rankhash "))["scale"] == 2
+    assert plain == list(zip(*(part[0].tolist() for part in expected), strict=True))
+    among = flat(codes).search(codes[7:8], 10, filter=np.flatnonzero(np.isin(np.arange(300) % 10, (3, 8))))
+    assert few == list(zip(*(part[0].tolist() for part in among), strict=True))
+    assert len(some) == 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ._checks import check_columns, check_ef_search, check_ids, check_k, check_v
 from ._copy import Progress
 from ._errors import translated
 from ._search import Condition, Searches, Where
-from ._server import Server
+from ._server import Server, connected, session
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class PostgresIndex:
         wanted = check_columns(columns)
         bits = BitLayout.weighted(layout, weights, levels)
         target = _table.identifier(schema, table)
-        with _connected(server) as connection, translated():
+        with connected(server) as connection, translated():
             with connection.transaction():
                 able = Server.of(connection, pgvector)
                 _table.create(connection, schema, table, bits, wanted, partitions=partitions, primary_key=primary_key)
@@ -118,8 +118,8 @@ class PostgresIndex:
         The other parameters are those of :meth:`create_table`.
         """
         target = _table.identifier(schema, table)
-        with _connected(server) as connection, translated():
-            with _session(connection):
+        with connected(server) as connection, translated():
+            with session(connection):
                 able = Server.of(connection, pgvector)
                 found = _table.describe(connection, target, layout)
             return cls(connection, found, able, owned=isinstance(server, str))
@@ -325,29 +325,8 @@ class PostgresIndex:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with translated(), _session(self._connection):
+        with translated(), session(self._connection):
             yield
 
     def _queries(self, codes: ArrayLike) -> list[_copy.BitString]:
         return _copy.bit_strings(self._table.bits, self.layout.check(codes))
-
-
-@contextmanager
-def _connected(server: str | Connection) -> Iterator[Connection]:
-    """A connection that is closed again if the block fails and the connection is ours."""
-    if not isinstance(server, (str, psycopg.Connection)):
-        raise InvalidInputError(f"server must be a connection string or a connection of psycopg, got {server!r}")
-    with translated():
-        connection = psycopg.connect(server, autocommit=True) if isinstance(server, str) else server
-    try:
-        _copy.teach_bit_strings(connection)
-        yield connection
-    except BaseException:
-        if isinstance(server, str):
-            connection.close()
-        raise
-
-
-def _session(connection: Connection) -> AbstractContextManager[object]:
-    """Leaves no transaction open behind a read."""
-    return nullcontext() if connection.autocommit else connection.transaction()
