@@ -68,6 +68,8 @@ def check_ids(ids: ArrayLike, n: int | None, *, unique: bool = True) -> NDArray[
     if numbers.size and (numbers.min() < 0 or numbers.max() > LARGEST_ID):
         raise IdError(f"ids must lie between 0 and {LARGEST_ID}, got {numbers.min()} to {numbers.max()}")
     numbers = numbers.astype(np.int64)
-    if unique and len(np.unique(numbers)) < len(numbers):
-        raise IdError("an id is given more than once")
+    ordered = np.sort(numbers) if unique else numbers[:0]
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        raise IdError(f"id {repeated[0]} is given more than once")
     return numbers
