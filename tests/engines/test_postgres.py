@@ -88,6 +88,7 @@ def test_other_weights_are_rounded_to_levels(connection, table, rng):
     found = index.search(queries, 60)
     np.testing.assert_array_equal(found.ids, expected.ids)
     np.testing.assert_allclose(found.distances, expected.distances * weights.max() / 31, rtol=1e-6)
+    np.testing.assert_allclose(index.weights, rounded * weights.max() / 31)
     exact = flat(codes).search(queries, 60, weights=weights).distances
     assert np.abs(np.sort(found.distances) - exact).max() <= layout.n_symbols * weights.max() / 31 / 2
 

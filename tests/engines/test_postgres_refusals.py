@@ -197,6 +197,8 @@ def test_servers_that_cannot_be_reached_are_named(tmp_path):
         PostgresIndex.open(f"host={tmp_path} connect_timeout=2", "codes")
     with pytest.raises(InvalidInputError, match="connection string"):
         PostgresIndex.open(7, "codes")
+    with pytest.raises(InvalidInputError, match="layout must be a CodeLayout"):
+        PostgresIndex.create_table("", "codes", 7)
 
 
 @pytest.mark.parametrize(

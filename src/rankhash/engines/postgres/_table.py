@@ -33,10 +33,9 @@ TYPES = (
 MAX_PARTITIONS = 1024
 
 _DESCRIBE = """
-SELECT n.nspname, c.relname, a.attname, t.typname, a.atttypmod, col_description(c.oid, a.attnum)
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-JOIN pg_type t ON t.oid = a.atttypid
 WHERE c.oid = to_regclass(%s) ORDER BY a.attnum"""
 
 _HAS_HNSW = """
@@ -108,16 +107,15 @@ def describe(connection: Connection, target: sql.Identifier, layout: CodeLayout 
     name = target.as_string(connection)
     if not rows:
         raise EngineError(f"there is no table {name} in this database; PostgresIndex.create_table makes one")
-    found = {column: (kind, size, comment) for _, _, column, kind, size, comment in rows}
-    kind, size, comment = found.pop("code", (None, None, None))
-    bits = BitLayout.from_text(comment)
-    if found.pop("id", (None,))[0] != "int8" or bits is None or (kind, size) != ("bit", bits.n_bits):
+    types = {column: str(kind) for _, _, column, kind, _ in rows}
+    bits = BitLayout.from_text(next((comment for _, _, column, _, comment in rows if column == "code"), None))
+    if types.pop("id", None) != "bigint" or bits is None or types.pop("code") != f"bit({bits.n_bits})":
         raise LayoutMismatchError(
             f"{name} is no table of codes: it needs a bigint id and a column code with the layout as a comment, as "
             "PostgresIndex.create_table makes them"
         )
     check_layout(name, bits.layout, layout)
-    return Table(rows[0][0], rows[0][1], bits, {column: str(facts[0]) for column, facts in found.items()})
+    return Table(rows[0][0], rows[0][1], bits, types)
 
 
 def check_layout(name: str, kept: CodeLayout, given: CodeLayout | None) -> None:

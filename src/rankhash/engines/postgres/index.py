@@ -93,6 +93,8 @@ class PostgresIndex:
         pgvector
             None uses it if the server has it, True demands it, False does without.
         """
+        if not isinstance(layout, CodeLayout):
+            raise InvalidInputError(f"layout must be a CodeLayout (a hasher's layout_), got {layout!r}")
         wanted = check_columns(columns)
         bits = BitLayout.weighted(layout, weights, levels)
         target = _table.identifier(schema, table)
@@ -155,6 +157,12 @@ class PostgresIndex:
     def columns(self) -> dict[str, str]:
         """The further columns and their types."""
         return dict(self._table.columns)
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """What a differing symbol costs here, (n_symbols,), after rounding; None if each costs 1."""
+        bits = self._table.bits
+        return None if bits.copies is None else np.array(bits.copies) * bits.step
 
     @property
     def scale(self) -> int:
@@ -260,7 +268,10 @@ class PostgresIndex:
         return _copy.from_bit_strings(self._table.bits, [found[number] for number in numbers.tolist()])
 
     def read(self) -> Iterator[tuple[I64, U8]]:
-        """All ids, ascending, with their codes, some thousands at a time: to fill another index, for one."""
+        """All ids, ascending, with their codes, some thousands at a time: to fill another index, for one.
+
+        The connection is busy until the last of them was read.
+        """
         with self._reading():
             yield from _copy.read(self._connection, self._table.sql, self._table.bits)
 
