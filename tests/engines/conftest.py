@@ -1,4 +1,4 @@
-"""What tests of engines share: a cluster of two worker processes; a connection, and a name of a table."""
+"""Clusters for tests of Dask, one of which some may kill; connections and names of tables for those of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ import pytest
 numbers = itertools.count()
 
 
+def started():
+    """A cluster of two worker processes, to be closed by whoever asked for it."""
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+    )
+
+
 @pytest.fixture(scope="session")
 def client():
-    silent = logging.CRITICAL
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=silent
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with started() as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture
+def own_client():
+    """For tests that kill."""
+    with started() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
 
 import dask.array as da
 import distributed
@@ -62,13 +63,14 @@ def test_without_a_client_local_processes_are_started_and_ended(monkeypatch):
         distributed.Client.current()
 
 
-def test_a_failed_start_ends_what_was_started(monkeypatch):
+def test_a_failed_start_ends_what_was_started(monkeypatch, tmp_path):
     closed = []
     monkeypatch.setattr(_cluster, "default_threads", lambda: 1)
     close = _cluster.Cluster.close
     monkeypatch.setattr(_cluster.Cluster, "close", lambda self: closed.append(close(self)))
-    with pytest.raises(InvalidInputError):
-        DaskIndex.from_array(CODES, LAYOUT)
+    monkeypatch.setattr(_cluster, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+    with pytest.raises(FileNotFoundError):
+        DaskIndex.from_files(tmp_path / "missing.npy", LAYOUT)
     assert closed == [None]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -126,6 +128,21 @@ def test_many_shards_and_parts_of_queries(client, rng, monkeypatch):
     assert_same(index.search(queries, 20), flat.search(queries, 20))
     assert_same(index.search(queries, 20, filter=chosen), flat.search(queries, 20, filter=chosen))
     assert_same(index.search_radius(queries, 12), flat.search_radius(queries, 12))
+
+
+def test_progress_counts_every_answer_of_a_shard(client, rng, monkeypatch):
+    class Bar(_searching.FitProgress):
+        steps = 0
+
+        def advance(self):
+            Bar.steps += 1
+
+    monkeypatch.setattr(_searching, "FitProgress", Bar)
+    monkeypatch.setattr(_searching, "QUERY_BYTES", 3 * LAYOUT.n_bytes)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    index, _ = both(rng, client, chunks=(40,) * 5)
+    index.search(codes_of(rng, LAYOUT, 7), 3)
+    assert Bar.steps == 5 * 3
 
 
 def test_blocks_of_unknown_length(client, rng):

@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeAlias, TypeVar
 
 from distributed import Client, LocalCluster, as_completed
+from distributed.client import ClosedClientError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
@@ -54,14 +55,14 @@ class Cluster:
             raise EngineError(
                 f"a worker cannot import {error.name}; install the same packages on all machines"
             ) from error
+        except ClosedClientError:
+            raise EngineError(f"{doing} needs a running client, and this one is closed") from None
         except (CancelledError, CommClosedError, asyncio.TimeoutError, TimeoutError) as error:
             raise EngineError(f"the Dask cluster was lost while {doing}; connect again and repeat it") from error
 
     def gather(self, futures: Any, doing: str) -> Any:
         """The results of futures; the first error of a task is raised as it is."""
         with self.plain_errors(doing):
-            if self.client.status != "running":
-                raise EngineError(f"{doing} needs a running client, and this one is {self.client.status}")
             return self.client.gather(futures)
 
     def follow(self, futures: Sequence[Any], title: str, *, shown: bool) -> None:

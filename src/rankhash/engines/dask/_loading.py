@@ -37,8 +37,8 @@ class Shards:
     ascending: bool
 
 
-def array_shards(cluster: Cluster, codes: da.Array, layout: CodeLayout, ids: Any) -> list[Future]:
-    """A shard for every block of codes."""
+def check_codes(codes: Any, layout: CodeLayout) -> None:
+    """Raise unless ``codes`` is a Dask array that may hold codes of this layout."""
     if not isinstance(codes, da.Array):
         raise InvalidInputError(f"codes must be a dask array, got {type(codes).__name__}; or use FlatIndex")
     if codes.ndim != 2 or codes.shape[1] != layout.n_bytes or codes.dtype != np.uint8:
@@ -46,6 +46,10 @@ def array_shards(cluster: Cluster, codes: da.Array, layout: CodeLayout, ids: Any
             f"codes of {layout.n_symbols} symbols of arity {layout.arity} must be uint8 of the shape "
             f"(n, {layout.n_bytes}), got {codes.dtype} of the shape {codes.shape}"
         )
+
+
+def array_shards(cluster: Cluster, codes: da.Array, layout: CodeLayout, ids: Any) -> list[Future]:
+    """A shard for every block of codes."""
     blocks = codes.rechunk({1: -1}).to_delayed().ravel()
     numbers = [None] * len(blocks) if ids is None else _id_blocks(ids, codes)
     make = dask.delayed(from_block, pure=False)
@@ -70,16 +74,16 @@ def _id_blocks(ids: Any, codes: da.Array) -> Any:
     return ids.to_delayed()
 
 
-def file_shards(cluster: Cluster, paths: Any, layout: CodeLayout) -> list[Future]:
+def file_shards(cluster: Cluster, files: list[Path], layout: CodeLayout) -> list[Future]:
     """A shard for every file."""
-    files = [str(path) for path in _files_of(paths)]
     return [
-        cluster.client.submit(from_file, file, layout, workers=[worker], allow_other_workers=True, pure=False)
+        cluster.client.submit(from_file, str(file), layout, workers=[worker], allow_other_workers=True, pure=False)
         for file, worker in spread(files, cluster.workers())
     ]
 
 
-def _files_of(paths: Any) -> list[Path]:
+def files_of(paths: Any) -> list[Path]:
+    """The files of codes that are meant, as absolute paths."""
     if isinstance(paths, (str, Path)):
         folder = Path(paths).absolute()
         found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES) if folder.is_dir() else [folder]

@@ -18,7 +18,7 @@ from ...neighbors import Neighbors, RadiusNeighbors
 from ._cluster import TIMEOUT, ClientLike, Cluster, connect
 from ._filters import cut
 from ._folder import Manifest, as_folder, head_of, read_manifest, remove_shards, save_shard, shard_name, write_manifest
-from ._loading import Shards, array_shards, file_shards, folder_shards, settle
+from ._loading import Shards, array_shards, check_codes, file_shards, files_of, folder_shards, settle
 from ._searching import Asked, search_all
 from ._shards import Question, same
 
@@ -69,6 +69,7 @@ class DaskIndex:
         ``(n,)`` or an array; they cost 8 bytes each. ``layout`` is the hasher's ``layout_``.
         """
         _check_layout(layout)
+        check_codes(codes, layout)
 
         def load(cluster: Cluster) -> list[Future]:
             return array_shards(cluster, codes, layout, ids)
@@ -91,9 +92,10 @@ class DaskIndex:
         the column ``id`` if that is there. All workers must see the files.
         """
         _check_layout(layout)
+        files = files_of(paths)
 
         def load(cluster: Cluster) -> list[Future]:
-            return file_shards(cluster, paths, layout)
+            return file_shards(cluster, files, layout)
 
         return cls._load(load, layout, None, client, timeout, verbose)
 
