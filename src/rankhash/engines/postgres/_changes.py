@@ -71,7 +71,7 @@ def delete(connection: Connection, table: Table, condition: Condition) -> int:
 
 def delete_ids(connection: Connection, table: Table, ids: I64) -> int:
     """Remove codes by their ids, all of which must be there."""
-    done = delete(connection, table, Condition.of("id = ANY(%s)", [ids.tolist()]))
+    done = delete(connection, table, Condition.of(connection, "id = ANY(%s)", [ids.tolist()]))
     if done < len(ids):
         raise IdError(f"{len(ids) - done} of these ids are not in the table; nothing was removed")
     return done

@@ -114,7 +114,8 @@ def _rows(bits: BitLayout, codes: U8, ids: I64) -> bytes:
 def _values(values: Any, kind: str) -> list[Any]:
     if isinstance(values, np.ndarray):
         values = (values.astype("datetime64[us]") if values.dtype.kind == "M" else values).tolist()
-    return [None if value is None else Jsonb(value) for value in values] if kind == "jsonb" else list(values)
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return [None if value is None else Jsonb(value) for value in plain] if kind == "jsonb" else plain
 
 
 # -- out -----------------------------------------------------------------------------------------------------------

@@ -40,14 +40,14 @@ class Condition:
     params: Sequence[Any]
 
     @classmethod
-    def of(cls, where: Where, params: Sequence[Any] = ()) -> Condition:
+    def of(cls, connection: Connection, where: Where, params: Sequence[Any] = ()) -> Condition:
         """A condition in brackets; its last line may be a comment."""
         if where is None:
             where = "TRUE"
         if not isinstance(where, (str, sql.Composable)) or not where:
             raise InvalidInputError(f"where must be SQL, as text or of psycopg.sql, got {where!r}")
         composed = sql.SQL(where) if isinstance(where, str) else where
-        marks = _MARKS.findall(composed.as_string(None))
+        marks = _MARKS.findall(composed.as_string(connection))
         if "%(" in marks:
             raise InvalidInputError("where takes values by %s, in the order of params, not by name")
         if len(marks) - marks.count("%%") != len(check_params(params)):

@@ -183,7 +183,7 @@ class PostgresIndex:
 
     def count(self, where: Where = None, params: Sequence[Any] = ()) -> int:
         """How many codes there are, or how many pass ``where``."""
-        condition = Condition.of(where, params)
+        condition = Condition.of(self._connection, where, params)
         statement = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(self._table.sql, condition.sql)
         with self._reading():
             return int(self._connection.execute(statement, condition.params).fetchall()[0][0])
@@ -249,7 +249,7 @@ class PostgresIndex:
         if (ids is None) == (where is None):
             raise InvalidInputError("delete needs either ids or where")
         numbers = None if ids is None else check_ids(ids, None)
-        condition = Condition.of(where, params)
+        condition = Condition.of(self._connection, where, params)
         with self._changing():
             if numbers is not None:
                 return _changes.delete_ids(self._connection, self._table, numbers)
@@ -279,7 +279,7 @@ class PostgresIndex:
 
     def search(self, codes: ArrayLike, k: int, *, where: Where = None, params: Sequence[Any] = ()) -> Neighbors:
         """The k nearest codes of each query code, exactly: the table is scanned, whatever indexes it has."""
-        queries, k, condition = self._queries(codes), check_k(k), Condition.of(where, params)
+        queries, k, condition = self._queries(codes), check_k(k), Condition.of(self._connection, where, params)
         with self._reading():
             return self._searches.nearest(queries, k, condition)
 
@@ -288,7 +288,7 @@ class PostgresIndex:
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query code, exactly."""
         queries, most = self._queries(codes), self._table.bits.most_differing(radius)
-        condition = Condition.of(where, params)
+        condition = Condition.of(self._connection, where, params)
         with self._reading():
             return self._searches.within(queries, most, condition)
 
@@ -306,7 +306,7 @@ class PostgresIndex:
         ``ef_search``, k to 1000, is how many candidates are kept: more of them find more and take longer.
         None is 40, or k if that is larger. With ``where``, pgvector before 0.8 may find fewer than k.
         """
-        queries, k, condition = self._queries(codes), check_k(k), Condition.of(where, params)
+        queries, k, condition = self._queries(codes), check_k(k), Condition.of(self._connection, where, params)
         kept = check_ef_search(ef_search, k)
         with self._changing():
             return ApproximateNeighbors(*self._searches.approximate(queries, k, kept, condition))
