@@ -1,7 +1,7 @@
 """Build the native core for AArch64 and compare its NEON kernels with the scalar ones: ``python tools/cross.py``.
 
-Needs a cross compiler and an emulator (Debian: ``g++-aarch64-linux-gnu`` and ``qemu-user-static``); without them it says
-so and ends with 0. ``--native`` does the same with this machine's compiler and instruction sets.
+Needs a cross compiler and an emulator (Debian: ``g++-aarch64-linux-gnu`` and ``qemu-user-static``); without them it
+says so and ends with 0. ``--native`` does the same with this machine's compiler and instruction sets.
 """
 
 from __future__ import annotations
