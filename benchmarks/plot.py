@@ -60,7 +60,8 @@ def _panel(panel: Panel, left: int) -> list[str]:
         parts += _line(name, [place(*point) for point in line], COLOURS[i % len(COLOURS)])
         if panel.linear:
             (first, at), (last, _) = line[0], line[-1]
-            ends = place(first, at), place(last, min(at * last / first, 10**y1))
+            growth = min(last / first, 10**y1 / at)
+            ends = place(first, at), place(first * growth, at * growth)
             parts.append(_polyline(ends, COLOURS[i % len(COLOURS)], ' stroke-dasharray="2 4"'))
     return parts
 
