@@ -23,7 +23,7 @@ from summary import Row, rows
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
-PAGES = ("benchmarks.md", "guide/methods.md", "hashers/jrsh.md", "hashers/srsh.md")
+PAGES = ("benchmarks.md", "guide/choosing.md", "guide/methods.md", "hashers/jrsh.md", "hashers/srsh.md")
 FILES = [HERE.parent / "README.md", *(DOCS / page for page in PAGES)]
 BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)

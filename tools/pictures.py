@@ -1,11 +1,13 @@
-"""Draw the pictures of docs/explain/method.md: ``python tools/pictures.py``; needs matplotlib (the extra ``docs``).
+"""Draw the pictures of the documentation: ``python tools/pictures.py [NAME…]``; needs matplotlib (the extra ``docs``).
 
-Everything is computed by the library from fixed seeds; the pictures are committed, so that the docs build without it.
+``regions``, ``boosting`` and ``hardening`` are computed by the library from fixed seeds, ``quality`` is drawn from the
+raw results of ``rankhash reproduce``. The pictures are committed, so that the docs build without any of it.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,20 @@ from sklearn.datasets import load_digits, make_blobs
 
 from rankhash import JRSH, LSH, RSH, SRSH, Hasher
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+BITS = (8, 16, 32, 64)
+METHODS = {
+    "JRSH": ("#000000", "o"),
+    "ITQ": ("#0072b2", "s"),
+    "MLH": ("#009e73", "^"),
+    "SRSH": ("#d55e00", "v"),
+    "RSH": ("#e69f00", "D"),
+    "SpectralHashing": ("#cc79a7", "P"),
+    "LSH": ("#56b4e9", "X"),
+    "WTA": ("#999999", "*"),
+}
+"""What the picture of quality compares, with a colour and a mark."""
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"]
 """Colours that colour-blind people can tell apart (Okabe and Ito)."""
 
@@ -30,8 +45,9 @@ def main() -> int:
     spines = {"axes.spines.top": False, "axes.spines.right": False}
     mpl.rcParams.update({"svg.hashsalt": "rankhash", "font.size": 9} | spines)
     IMAGES.mkdir(exist_ok=True)
-    for name, draw in {"regions": regions, "boosting": boosting, "hardening": hardening}.items():
-        figure = draw()
+    wanted = sys.argv[1:] or list(PICTURES)
+    for name in wanted:
+        figure = PICTURES[name]()
         figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
         plt.close(figure)
         print(f"docs/images/{name}.svg")
@@ -104,6 +120,35 @@ def hardening() -> Any:
     axes[1].set_ylim(bottom=0)
     return figure
 
+
+def quality() -> Any:
+    """Average precision at equal bits by the paper's protocol: mean and standard deviation over the runs."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from markdown import SETS, runs
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    for axis, (name, title) in zip(axes, SETS.items(), strict=True):
+        for method, (colour, marker) in METHODS.items():
+            kept = runs(ROOT / "benchmarks" / "results", name, method)
+            found = {bits: [run["ap"] for run in kept if run["bits"] == bits] for bits in BITS}
+            shown = [bits for bits in BITS if found[bits]]
+            means, spread = ([f(found[bits]) for bits in shown] for f in (np.mean, np.std))
+            axis.errorbar(shown, means, spread, color=colour, marker=marker, markersize=4, label=method)
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(BITS, [str(bits) for bits in BITS])
+        axis.set(title=title, xlabel="bits")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("average precision")
+    axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "regions": regions,
+    "boosting": boosting,
+    "hardening": hardening,
+    "quality": quality,
+}
 
 if __name__ == "__main__":
     sys.exit(main())
