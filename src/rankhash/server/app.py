@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Mapping
 
 from fastapi import FastAPI
 
-from .. import __version__
 from ..collection import Collection
 from ..errors import InvalidInputError
 from . import errors, page, routes_health, routes_items, routes_search
 from .gate import Gate
-from .settings import Settings
+from .settings import VERSION, Settings
 from .state import State
 
 
@@ -39,7 +38,7 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
 
     app = FastAPI(
         title="rankhash",
-        version=__version__,
+        version=VERSION,
         summary="Search over learned rank-order hash codes",
         lifespan=lifespan,
         docs_url=None,

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .. import __version__
 from ..collection import Item, Snapshot
 from ..errors import IdError
 from . import bodies, openapi
@@ -27,6 +26,7 @@ from .models import (
 )
 from .models import Item as ItemModel
 from .served import Served
+from .settings import VERSION
 from .state import State, json_answer, state_of
 
 router = APIRouter()
@@ -44,7 +44,7 @@ async def list_collections(request: Request) -> Response:
 
     def look() -> dict[str, Any]:
         infos = [served.info() for served in state.collections.values()]
-        return {"collections": infos, "version": __version__, "limits": vars(state.settings.limits)}
+        return {"collections": infos, "version": VERSION, "limits": vars(state.settings.limits)}
 
     return json_answer(await state.in_thread(look))
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
+
+VERSION = version("rankhash")
 
 TextEncoder = Callable[[list[str]], Any]
 
