@@ -1,0 +1,109 @@
+"""``rankhash serve``: collections over HTTP, and a page to look at them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from ..collection import Collection
+from . import _common
+
+TOKEN = "RANKHASH_TOKEN"
+
+
+@click.command(
+    epilog=_common.examples(
+        "rankhash serve items.rankhash",
+        "rankhash serve items.rankhash words.rankhash --port 9000",
+        "rankhash serve items.rankhash --writable --token-file token.txt",
+        "rankhash serve items.rankhash --host 0.0.0.0 --token-file token.txt",
+    )
+)
+@click.argument("collections", nargs=-1, required=True, type=_common.existing)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--writable", is_flag=True, help="Let clients with the token add, replace and delete items.")
+@click.option(
+    "--token-file",
+    type=_common.existing,
+    help=f"A file with the token that clients must send; or the environment variable {TOKEN}.",
+)
+@click.option(
+    "--images",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder with pictures; items name theirs in their metadata as image.",
+)
+@click.option(
+    "--text-encoder",
+    metavar="MODULE:FUNCTION",
+    help="A function that turns a list of texts into vectors, so that text can be searched for.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Threads of one search; every core if not given.")
+def command(
+    collections: tuple[str, ...],
+    host: str,
+    port: int,
+    writable: bool,
+    token_file: str | None,
+    images: str | None,
+    text_encoder: str | None,
+    threads: int | None,
+) -> None:
+    """Serve COLLECTIONS over HTTP: a JSON API under /v1, and a page at /.
+
+    Only this machine can reach it unless --host says otherwise; other addresses, and changes, need a token.
+    """
+    try:
+        from ..server.app import create_app
+        from ..server.run import run
+    except ImportError as error:
+        raise click.ClickException(
+            f"serving needs the extra server: pip install 'rankhash[server]' ({error})"
+        ) from None
+    from ..server.served import names_of
+    from ..server.settings import Settings
+
+    settings = Settings(
+        host=host,
+        port=port,
+        writable=writable,
+        token=_token(token_file),
+        images=images,
+        text_encoder=None if text_encoder is None else _function(text_encoder),
+        n_threads=threads,
+    )
+    with contextlib.ExitStack() as stack:
+        opened = {
+            name: stack.enter_context(Collection.open(path, "rw" if writable else "r"))
+            for name, path in zip(names_of(collections), collections, strict=True)
+        }
+        app = create_app(opened, settings)
+        run(app, settings)
+
+
+def _token(path: str | None) -> str | None:
+    """The token of a file, or of the environment."""
+    if path is None:
+        return os.environ.get(TOKEN) or None
+    with open(path, encoding="utf-8") as file:
+        token = file.read(4097).strip()
+    if not 16 <= len(token) <= 4096 or not token.isascii() or not token.isprintable() or " " in token:
+        raise click.UsageError(f"{path} must hold one token of 16 to 4096 ASCII characters without spaces.")
+    return token
+
+
+def _function(name: str) -> Any:
+    """What ``module:function`` names; modules of the working directory are found, too."""
+    module, _, function = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise click.UsageError(f"--text-encoder {name} cannot be imported: {error}") from None
+    finally:
+        sys.path.remove(os.getcwd())

@@ -1,0 +1,53 @@
+"""The application: collections in, FastAPI out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+
+from fastapi import FastAPI
+
+from ..collection import Collection
+from ..errors import InvalidInputError
+from . import errors, page, routes_health, routes_items, routes_search
+from .gate import Gate
+from .settings import VERSION, Settings
+from .state import State
+
+
+def create_app(collections: Mapping[str, Collection], settings: Settings | None = None) -> FastAPI:
+    """An ASGI application that serves collections under their names.
+
+    The caller opens the collections, with mode ``"rw"`` if they shall be changed, and closes them afterwards.
+    """
+    settings = settings or Settings()
+    if settings.writable and not settings.token:
+        raise InvalidInputError("a server that changes collections needs a token; give Settings a token")
+    if not settings.is_local and not settings.token:
+        raise InvalidInputError(f"a server on {settings.host} needs a token; give Settings a token or serve 127.0.0.1")
+    state = State(collections, settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        opening = asyncio.get_running_loop().run_in_executor(state.threads, state.open)
+        opening.add_done_callback(lambda done: done.exception())
+        yield
+        await opening
+        state.close()
+
+    app = FastAPI(
+        title="rankhash",
+        version=VERSION,
+        summary="Search over learned rank-order hash codes",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.rankhash = state
+    app.add_middleware(Gate, state=state)
+    errors.install(app)
+    for router in (routes_search.router, routes_items.router, routes_health.router, page.make_router()):
+        app.include_router(router)
+    return app

@@ -1,0 +1,92 @@
+"""``POST /v1/collections/{name}/search``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..vectors import as_vectors
+from . import bodies, openapi, searching
+from .errors import ApiError
+from .models import SearchAnswer, SearchBody, SearchOptions
+from .served import Served
+from .state import State, json_answer, state_of
+
+router = APIRouter()
+
+WAYS = ("vectors", "vector", "ids", "id", "text")
+
+
+@router.post(
+    "/v1/collections/{name}/search",
+    openapi_extra=openapi.search_body(),
+    responses=openapi.answers(SearchAnswer, 404, 406, 413, 415, 422),
+    summary="Find the nearest items",
+)
+async def search(request: Request, name: str) -> Response:
+    """Find the items that are nearest to vectors, to items of the collection, or to a text.
+
+    Vectors may also be sent as rows of little-endian float32 (`application/octet-stream`) or as an `.npy` file
+    (`application/x-npy`); how to search then stands in the query string.
+    """
+    since = time.perf_counter()
+    state = state_of(request)
+    served = state.served(name)
+    body = await bodies.read(request, state.settings.limits.body_bytes)
+    kind = bodies.content_type(request)
+    queries: Any
+    if kind == bodies.JSON:
+        asked = SearchBody.model_validate_json(body)
+        queries, by_ids = await _queries(state, served, asked)
+        options: SearchOptions = asked
+    elif kind in (bodies.RAW, bodies.NPY):
+        options = SearchOptions.model_validate_strings(dict(request.query_params))
+        queries, by_ids = bodies.parse_rows(kind, body, served.n_features), False
+    else:
+        raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
+    ask = searching.Ask.of(served, options, len(queries), by_ids=by_ids)
+    found = await state.batcher.search(ask, queries)
+    if request.headers.get("accept") == bodies.RAW:
+        return _binary(found)
+    return json_answer(searching.answer(ask, found, since))
+
+
+async def _queries(state: State, served: Served, body: SearchBody) -> tuple[Any, bool]:
+    """The queries as vectors or as ids, and whether they are ids."""
+    given = [way for way in WAYS if getattr(body, way) is not None]
+    if len(given) != 1:
+        raise ApiError(422, "invalid", f"give exactly one of {', '.join(WAYS)}, got {', '.join(given) or 'none'}")
+    if body.vector is not None:
+        return _vectors(served, [body.vector]), False
+    if body.vectors is not None:
+        return _vectors(served, body.vectors), False
+    if body.text is not None:
+        return _vectors(served, await _encoded(state, body.text)), False
+    return (body.ids if body.ids is not None else [body.id]), True
+
+
+def _vectors(served: Served, rows: Any) -> Any:
+    return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
+
+
+async def _encoded(state: State, text: str) -> Any:
+    encoder = state.settings.text_encoder
+    if encoder is None:
+        raise ApiError(422, "invalid", "this server has no text encoder", "start it with --text-encoder")
+    return await state.in_thread(encoder, [text])
+
+
+def _binary(found: searching.Found) -> Response:
+    """The ids, then the distances, as little-endian int64 and float32; -1 and infinity where nothing was found."""
+    ids, distances = found.matches
+    if any(isinstance(name, str) for name in ids.flat):
+        raise ApiError(406, "not_acceptable", "ids that are text have no binary form", "ask for application/json")
+    numbers = np.array([-1 if name is None else name for name in ids.flat], "<i8")
+    shape = f"{ids.shape[0]},{ids.shape[1]}"
+    data = numbers.tobytes() + distances.astype("<f4").tobytes()
+    return Response(data, headers={"x-rankhash-shape": shape}, media_type=bodies.RAW)
