@@ -35,10 +35,21 @@ export function search(name, question, signal) {
   return ask(`collections/${encodeURIComponent(name)}/search`, { method: "POST", body: write(question), signal });
 }
 
-/** Where the picture of an item is that its metadata names by a file. */
-export function imageAddress(name, id) {
+/** Let an image show the picture that an item's metadata names by a file. */
+export async function showImage(image, name, id) {
   const forced = typeof id === "string" && looksWhole(id) ? "?type=string" : "";
-  return new URL(`collections/${encodeURIComponent(name)}/images/${encodeURIComponent(id)}${forced}`, ROOT).href;
+  const address = new URL(`collections/${encodeURIComponent(name)}/images/${encodeURIComponent(id)}${forced}`, ROOT);
+  if (!token) image.src = address;
+  else image.src = await dataAddress(address).catch(() => "data:,");  // which is no picture
+}
+
+async function dataAddress(address) {
+  const response = await fetch(address, { headers: { Authorization: `Bearer ${token}` } });
+  const reader = new FileReader();
+  const done = new Promise((resolve) => reader.addEventListener("loadend", resolve));
+  reader.readAsDataURL(await response.blob());
+  await done;
+  return reader.result;
 }
 
 /** Whether text reads as an integer id. */

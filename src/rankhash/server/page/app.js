@@ -57,7 +57,7 @@ async function go(wanted, item) {
   if (!collection) return results.fail(`There is no collection ${wanted.collection}.`);
   byId("collection").value = collection.name;
   byId("facts").textContent = facts(collection);
-  controls.show(state, collection, known.limits);
+  showControls();
   const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank") };
   const open = state.id === null && !state.text;
   const loading = questions.browse === drawn.browse ? true : load();
@@ -72,11 +72,21 @@ function usable(wanted) {
   const next = { ...wanted, collection: wanted.collection || known.collections[0]?.name || "" };
   const collection = known.collections.find(({ name }) => name === next.collection);
   if (!collection) return next;
-  if (!collection.scorings.includes(next.scoring)) next.scoring = DEFAULTS.scoring;
-  if (!collection.rerank) next.rerank = null;
   if (!collection.text) next.text = "";
+  if (!offered(collection, next).includes(next.scoring)) next.scoring = DEFAULTS.scoring;
+  if (!collection.rerank) next.rerank = null;
   if (known.limits?.k) next.k = Math.min(next.k, known.limits.k);
   return next;
+}
+
+/** The scorings for this query: an item whose vector is not stored has no real-valued scores. */
+function offered({ scorings, store_vectors }, { text }) {
+  return scorings.filter((scoring) => scoring !== "asymmetric" || store_vectors !== null || text);
+}
+
+function showControls() {
+  const collection = current();
+  controls.show(state, { ...collection, scorings: offered(collection, state) }, known.limits);
 }
 
 const current = () => known.collections.find(({ name }) => name === state.collection);
@@ -112,7 +122,7 @@ async function search(item) {
     [item] = browse.items;
     state = { ...state, id: item.id };
     history.replaceState(null, "", write(state));
-    controls.show(state, current(), known.limits);
+    showControls();
     browse.mark(state.id);
   }
   const asked = state;
@@ -165,7 +175,7 @@ function refused(error) {
   const message = [error.message, error.hint].filter(Boolean).join(" ");
   if (error.code === "bad_filter") controls.complainOfFilter(error);
   else if (error.code === "unknown_id") controls.complain("query", message);
-  else if (error.status === 401) askForToken();
+  else if (error.status === 401) askForToken(`${error.message}.`);
   else results.fail(message, error.status === 0 || error.status >= 429 ? again : null);
   say(message);
   outdated(true);

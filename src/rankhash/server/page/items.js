@@ -1,6 +1,6 @@
 // How an item looks: its picture if it has one, else the fields that tell it from others.
 
-import { imageAddress } from "./api.js";
+import { showImage } from "./api.js";
 import { asText, el } from "./dom.js";
 
 const PICTURE = /^data:image\/(png|jpeg|webp|gif);base64,[a-z0-9+/=\s]*$/i;
@@ -54,11 +54,13 @@ export function spokenName(item, fields) {
 export function picture(item, collection) {
   const given = item.metadata?.image;
   if (typeof given !== "string" || given === "") return null;
-  const source = PICTURE.test(given) ? given : given.startsWith("data:") ? null : imageAddress(collection, item.id);
-  if (source === null) return null;
-  const image = el("img", { src: source, alt: "", loading: "lazy", decoding: "async" });
+  const inside = PICTURE.test(given);
+  if (!inside && given.startsWith("data:")) return null;
+  const image = el("img", { alt: "", loading: "lazy", decoding: "async" });
   image.addEventListener("load", () => image.classList.toggle("pixels", image.naturalWidth < 64));
   image.addEventListener("error", () => image.replaceWith(el("span", { class: "missing", title: "There is no such picture" })));
+  if (inside) image.src = given;
+  else showImage(image, collection, item.id);
   return image;
 }
 

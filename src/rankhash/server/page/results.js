@@ -56,7 +56,7 @@ export class Results {
   fail(message, again = null) {
     this.shown = null;
     byId("neighbours-title").textContent = "Neighbours";
-    byId("summary").replaceChildren();
+    byId("summary").textContent = "";
     byId("answer").hidden = true;
     this.note(message);
     if (again) byId("found-note").append(el("button", { type: "button", class: "plain", onclick: again }, "Try again"));
@@ -83,7 +83,7 @@ export class Results {
     if (typeof recall === "number") facts.push(`${right} of ${matches.length} true`, `recall ${Math.round(recall * 100)} %`);
     if (truncated) facts.push("more within the radius");
     if (state.where) facts.push("filtered");
-    byId("summary").replaceChildren(...facts.map((fact) => el("span", { class: "fact" }, fact)));
+    byId("summary").textContent = facts.join(" · ");
     return `${this.title}: ${facts.join(", ")}.`;
   }
 
