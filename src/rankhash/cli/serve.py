@@ -83,7 +83,8 @@ def command(
             for name, path in zip(names_of(collections), collections, strict=True)
         }
         app = create_app(opened, settings)
-        run(app, settings)
+        click.echo(f"Reading {', '.join(opened)} …", err=True)
+        run(app, settings, started=lambda address: click.echo(f"Serving {address} (Ctrl-C ends it)", err=True))
 
 
 def _token(path: str | None) -> str | None:
