@@ -43,6 +43,13 @@ TOKEN = "RANKHASH_TOKEN"
     metavar="MODULE:FUNCTION",
     help="A function that turns a list of texts into vectors, so that text can be searched for.",
 )
+@click.option(
+    "--index",
+    type=click.Choice(["tables", "flat"]),
+    default="tables",
+    show_default=True,
+    help="How codes are kept in memory: tables are faster, flat takes less.",
+)
 @click.option("--threads", type=click.IntRange(1), help="Threads of one search; every core if not given.")
 def command(
     collections: tuple[str, ...],
@@ -52,6 +59,7 @@ def command(
     token_file: str | None,
     images: str | None,
     text_encoder: str | None,
+    index: str,
     threads: int | None,
 ) -> None:
     """Serve COLLECTIONS over HTTP: a JSON API under /v1, and a page at /.
@@ -79,11 +87,12 @@ def command(
     )
     with contextlib.ExitStack() as stack:
         opened = {
-            name: stack.enter_context(Collection.open(path, "rw" if writable else "r"))
+            name: stack.enter_context(Collection.open(path, "rw" if writable else "r", index=index))
             for name, path in zip(names_of(collections), collections, strict=True)
         }
         app = create_app(opened, settings)
-        run(app, settings)
+        click.echo(f"Reading {', '.join(opened)} …", err=True)
+        run(app, settings, started=lambda address: click.echo(f"Serving {address} (Ctrl-C ends it)", err=True))
 
 
 def _token(path: str | None) -> str | None:

@@ -17,6 +17,7 @@ from . import _items, _searching, _vectors, transfer
 from ._connections import MEMORY
 from ._following import Following
 from ._items import Id
+from ._memory import INDEXES
 from ._store import Store
 from .check import check_store
 from .filters import field_path
@@ -56,9 +57,9 @@ class Collection:
     364
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, index: str = "flat") -> None:
         self._store = store
-        self._following = Following(store)
+        self._following = Following(store, index)
 
     @classmethod
     def create(
@@ -84,11 +85,24 @@ class Collection:
         return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout))
 
     @classmethod
-    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0) -> Collection:
-        """The collection of a file, for reading (``"r"``) or also for changes (``"rw"``)."""
+    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0, index: str = "flat") -> Collection:
+        """The collection of a file.
+
+        Parameters
+        ----------
+        path, timeout
+            As in :meth:`create`.
+        mode
+            ``"r"`` for reading, ``"rw"`` also for changes.
+        index
+            How codes are kept in memory: ``"flat"``, or ``"tables"`` for a :class:`~rankhash.TableIndex`, which takes
+            several times the memory and answers Hamming searches over many codes faster. Answers are the same.
+        """
         if mode not in MODES:
             raise InvalidInputError(f'mode must be "r" or "rw", got {mode!r}')
-        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout))
+        if index not in INDEXES:
+            raise InvalidInputError(f'index must be "flat" or "tables", got {index!r}')
+        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout), index)
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -138,10 +152,10 @@ class Collection:
         with contextlib.suppress(AttributeError):
             self._store.connections.close()
 
-    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str, str]]:
         if self.path == MEMORY:
             raise InvalidInputError("a collection in memory stays in its process; use a file to share it")
-        return Collection.open, (os.path.abspath(self.path), self.mode)
+        return _open_again, (os.path.abspath(self.path), self.mode, self._following.kind)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -382,3 +396,8 @@ class Collection:
             How many; on any error none are added.
         """
         return transfer.import_file(self, os.fspath(path), key, metadata, replace=replace, progress=progress)
+
+
+def _open_again(path: str, mode: str, index: str) -> Collection:
+    """What a copy in another process becomes."""
+    return Collection.open(path, mode, index=index)

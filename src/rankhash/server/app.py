@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 
 from ..collection import Collection
 from ..errors import InvalidInputError
@@ -14,6 +15,20 @@ from . import errors, page, routes_health, routes_items, routes_search
 from .gate import Gate
 from .settings import VERSION, Settings
 from .state import State
+
+
+class App(FastAPI):
+    """FastAPI behind the gate."""
+
+    gate: Gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self.gate(scope, receive, send)
+
+    async def inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that has passed the gate."""
+        await super().__call__(scope, receive, send)
 
 
 def create_app(collections: Mapping[str, Collection], settings: Settings | None = None) -> FastAPI:
@@ -36,7 +51,7 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
         await opening
         state.close()
 
-    app = FastAPI(
+    app = App(
         title="rankhash",
         version=VERSION,
         summary="Search over learned rank-order hash codes",
@@ -46,7 +61,7 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
         redirect_slashes=False,
     )
     app.state.rankhash = state
-    app.add_middleware(Gate, state=state)
+    app.gate = Gate(app.inside, state)
     errors.install(app)
     for router in (routes_search.router, routes_items.router, routes_health.router, page.make_router()):
         app.include_router(router)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hmac
 
-from starlette.datastructures import Headers
-
 from .errors import ApiError
 from .settings import LOCAL, Settings
 
@@ -13,22 +11,22 @@ PUBLIC = ("/healthz", "/readyz")
 """Without a token on any address, as the page and its files are: they hold no data."""
 
 
-def check(settings: Settings, method: str, path: str, headers: Headers) -> None:
+def check(settings: Settings, method: str, path: str, headers: dict[bytes, bytes]) -> None:
     """Raise unless the request may go on."""
     if settings.is_local:
-        _check_host(headers.get("host", ""))
+        _check_host(headers.get(b"host", b"").decode("latin-1"))
     changes = path.startswith("/v1/") and (method == "DELETE" or (method == "POST" and not path.endswith("/search")))
     if changes and not settings.writable:
         raise ApiError(403, "read_only", "this server does not change collections", "start it with --writable")
     data = path.startswith("/v1/") or path in ("/metrics", "/openapi.json")
     if changes or (data and settings.reads_need_token):
-        _check_token(settings.token, headers.get("authorization", ""))
+        _check_token(settings.token, headers.get(b"authorization", b""))
 
 
-def _check_token(token: str | None, header: str) -> None:
-    scheme, _, given = header.partition(" ")
-    right = token is not None and hmac.compare_digest(given.strip().encode(), token.encode())
-    if scheme.lower() != "bearer" or not right:
+def _check_token(token: str | None, header: bytes) -> None:
+    scheme, _, given = header.partition(b" ")
+    right = token is not None and hmac.compare_digest(given.strip(), token.encode())
+    if scheme.lower() != b"bearer" or not right:
         raise ApiError(
             401,
             "no_token",

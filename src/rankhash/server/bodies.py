@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
 
 from ..vectors import as_vectors
 from .errors import ApiError
 
 F32 = NDArray[np.float32]
+Headers = dict[bytes, bytes]
 M = TypeVar("M", bound=BaseModel)
 
 RAW = "application/octet-stream"
@@ -21,12 +23,12 @@ NPY = "application/x-npy"
 JSON = "application/json"
 
 
-async def read(request: Request, limit: int) -> bytes:
+async def read(receive: Receive, headers: Headers, limit: int) -> bytes:
     """The whole body, of at most ``limit`` bytes."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or len(length) > 18 or int(length) > limit:
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or len(length) > 18 or int(length) > limit:
         raise _too_large(limit)
-    message = await request.receive()
+    message = await receive()
     body: bytes = message.get("body", b"")
     if message["type"] == "http.request" and not message.get("more_body"):
         if len(body) > limit:
@@ -36,7 +38,7 @@ async def read(request: Request, limit: int) -> bytes:
     while message.get("more_body"):
         if size > limit:
             raise _too_large(limit)
-        message = await request.receive()
+        message = await receive()
         parts.append(message.get("body", b""))
         size += len(parts[-1])
     if message["type"] == "http.disconnect":
@@ -50,17 +52,19 @@ def _too_large(limit: int) -> ApiError:
     return ApiError(413, "too_large", f"a body may have at most {limit} bytes", "send less in one request")
 
 
-def content_type(request: Request) -> str:
+def content_type(headers: Headers) -> str:
     """The media type of the body, without parameters; JSON if none is named."""
-    return request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    given = headers.get(b"content-type")
+    return JSON if given is None else given.decode("latin-1").partition(";")[0].strip().lower()
 
 
-def parse_json(request: Request, body: bytes, model: type[M]) -> M:
+async def read_json(request: Request, limit: int, model: type[M]) -> M:
     """The body as the model describes it."""
-    kind = content_type(request)
+    headers = dict(request.scope["headers"])
+    kind = content_type(headers)
     if kind != JSON:
         raise unsupported(kind, JSON)
-    return model.model_validate_json(body)
+    return model.model_validate_json(await read(request.receive, headers, limit))
 
 
 def unsupported(kind: str, *known: str) -> ApiError:
@@ -75,8 +79,7 @@ def parse_rows(kind: str, body: bytes, n_features: int) -> F32:
     if not body or len(body) % (4 * n_features):
         row = f"{n_features} float32 numbers, {4 * n_features} bytes"
         raise ApiError(422, "invalid", f"the body must be rows of {row} each, got {len(body)} bytes")
-    rows = np.frombuffer(body, "<f4").reshape(-1, n_features)
-    return as_vectors(rows, n_features=n_features, name="the body", owner="the collection")
+    return np.frombuffer(body, "<f4").reshape(-1, n_features)
 
 
 def _npy(body: bytes) -> NDArray[np.generic]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ..errors import BusyError, FileFormatError, FilterError, IdError, InvalidInputError, RankhashError, StorageError
@@ -91,6 +91,8 @@ def translated(error: Exception) -> ApiError:
         return invalid(error)
     if isinstance(error, HTTPException):
         return _http_error(error)
+    if isinstance(error, ClientDisconnect):
+        return ApiError(400, "disconnected", "the client went away")
     if not isinstance(error, RankhashError):
         log.error("a request failed", exc_info=error)
     return ApiError(500, "internal", "the server failed to answer", "the server's log says why")
@@ -129,5 +131,13 @@ def install(app: FastAPI) -> None:
             response.headers.update(error.headers)
         return response
 
-    for kind in (ApiError, RankhashError, ValidationError, RequestValidationError, HTTPException, Exception):
+    for kind in (
+        ApiError,
+        RankhashError,
+        ValidationError,
+        RequestValidationError,
+        HTTPException,
+        ClientDisconnect,
+        Exception,
+    ):
         app.add_exception_handler(kind, answer)

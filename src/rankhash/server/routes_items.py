@@ -120,7 +120,7 @@ async def add_items(request: Request, name: str, upsert: bool = False) -> Respon
     """Add items, or replace those whose ids are there; what is answered for is on the disk."""
     state = state_of(request)
     served = _writable(state, name)
-    body = bodies.parse_json(request, await bodies.read(request, state.settings.limits.body_bytes), AddBody)
+    body = await bodies.read_json(request, state.settings.limits.body_bytes, AddBody)
     if len(body.items) > state.settings.limits.batch:
         raise ApiError(422, "limit", f"at most {state.settings.limits.batch} items can be added by one request")
     names = [item.id for item in body.items]
@@ -151,7 +151,7 @@ async def delete_items(request: Request, name: str) -> Response:
     """Delete items by their ids, all of which must be there, or those that a filter passes."""
     state = state_of(request)
     served = _writable(state, name)
-    body = bodies.parse_json(request, await bodies.read(request, state.settings.limits.body_bytes), DeleteBody)
+    body = await bodies.read_json(request, state.settings.limits.body_bytes, DeleteBody)
     if (body.ids is None) == (body.where is None):
         raise ApiError(422, "invalid", "give either ids or where")
 

@@ -27,23 +27,28 @@ WAYS = ("vectors", "vector", "ids", "id", "text")
     openapi_extra=openapi.search_body(),
     responses=openapi.answers(SearchAnswer, 404, 406, 413, 415, 422),
     summary="Find the nearest items",
+    operation_id="search",
 )
-async def search(request: Request, name: str) -> Response:
+async def search_route(request: Request, name: str) -> Response:
     """Find the items that are nearest to vectors, to items of the collection, or to a text.
 
     Vectors may also be sent as rows of little-endian float32 (`application/octet-stream`) or as an `.npy` file
     (`application/x-npy`); how to search then stands in the query string.
     """
+    return await search(state_of(request), request, name)
+
+
+async def search(state: State, request: Request, name: str) -> Response:
+    """What :func:`search_route` answers; the gate comes here directly."""
     since = time.perf_counter()
-    state = state_of(request)
     served = state.served(name)
-    body = await bodies.read(request, state.settings.limits.body_bytes)
-    kind = bodies.content_type(request)
+    headers = dict(request.scope["headers"])
+    body = await bodies.read(request.receive, headers, state.settings.limits.body_bytes)
+    kind = bodies.content_type(headers)
     queries: Any
     if kind == bodies.JSON:
-        asked = SearchBody.model_validate_json(body)
-        queries, by_ids = await _queries(state, served, asked)
-        options: SearchOptions = asked
+        options: SearchOptions = SearchBody.model_validate_json(body)
+        queries, by_ids = await _queries(state, served, options)  # type: ignore[arg-type]
     elif kind in (bodies.RAW, bodies.NPY):
         options = SearchOptions.model_validate_strings(dict(request.query_params))
         queries, by_ids = bodies.parse_rows(kind, body, served.n_features), False
@@ -51,7 +56,7 @@ async def search(request: Request, name: str) -> Response:
         raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
     ask = searching.Ask.of(served, options, len(queries), by_ids=by_ids)
     found = await state.batcher.search(ask, queries)
-    if request.headers.get("accept") == bodies.RAW:
+    if headers.get(b"accept") == b"application/octet-stream":
         return _binary(found)
     return json_answer(searching.answer(ask, found, since))
 
@@ -71,14 +76,18 @@ async def _queries(state: State, served: Served, body: SearchBody) -> tuple[Any,
 
 
 def _vectors(served: Served, rows: Any) -> Any:
-    return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
+    """Rows of one length as an array; whether its numbers are finite in float32 is seen when they are encoded."""
+    if {*map(len, rows)} != {served.n_features}:
+        return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
+    with np.errstate(over="ignore"):
+        return np.array(rows, np.float32)
 
 
 async def _encoded(state: State, text: str) -> Any:
     encoder = state.settings.text_encoder
     if encoder is None:
         raise ApiError(422, "invalid", "this server has no text encoder", "start it with --text-encoder")
-    return await state.in_thread(encoder, [text])
+    return as_vectors(await state.in_thread(encoder, [text]), name="the encoded text")
 
 
 def _binary(found: searching.Found) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from .served import Served
 Id = int | str
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """What a search is besides its queries; searches with equal ones can run as one."""
 
     served: Served
