@@ -17,7 +17,7 @@ index = FlatIndex(hasher.layout_)
 index.add(hasher.encode([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]))
 assert index.search(hasher.encode([[1.0, 0.1]]), k=1).ids.tolist() == [[1]]
 folder = pathlib.Path(rankhash.__file__).parent
-for name in ("py.typed", "_native.pyi", "evaluation/page.html"):
+for name in ("py.typed", "_native.pyi", "evaluation/page.html", "server/page/index.html", "server/page/app.js"):
     assert (folder / name).exists(), name
 print("rankhash", rankhash.__version__, rankhash.cpu_info())
 """

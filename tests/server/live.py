@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
-import time
 
-import uvicorn
-
-from rankhash.server import create_app
+from rankhash.server import Settings, create_app
+from rankhash.server.run import Server, listen
 
 
 @contextlib.contextmanager
 def serving(collections, settings=None):
     """The address of a server that runs meanwhile."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(create_app(collections, settings), log_level="warning", ws="none", lifespan="on")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listener],))
+    settings = settings or Settings()
+    with listen("127.0.0.1", 0) as listening:
+        server = Server(create_app(collections, settings), settings)
+        started = threading.Event()
+        server.started_at = started.set
+        thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
-            give_up = time.monotonic() + 20
-            while not server.started and thread.is_alive() and time.monotonic() < give_up:
-                time.sleep(0.01)
-            assert server.started
-            yield "http://127.0.0.1:{}".format(listener.getsockname()[1])
+            assert started.wait(20)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(20)

@@ -24,9 +24,7 @@ def digits() -> Collection:
         ":memory:", SRSH(n_symbols=32, arity=4, random_state=0).fit(data.vectors), store_vectors="float16"
     )
     pictures = [data_url(vector.reshape(8, 8)) for vector in data.vectors]
-    metadata = [
-        {"label": int(label), "image": picture} for label, picture in zip(data.labels, pictures, strict=True)
-    ]
+    metadata = [{"label": int(label), "image": picture} for label, picture in zip(data.labels, pictures, strict=True)]
     collection.add(data.vectors, metadata=metadata)
     return collection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import webbrowser
 from pathlib import Path
@@ -31,9 +32,7 @@ METHODS = ("LSH", "WTA", "ITQ", "SpectralHashing", "RSH", "SRSH", "JRSH")
 """What the demo's report compares, as far as the library has it; all methods: ``rankhash reproduce digits``."""
 
 
-@click.command(
-    epilog=_common.examples("rankhash demo", "rankhash demo --out digits", "rankhash demo --serve --open")
-)
+@click.command(epilog=_common.examples("rankhash demo", "rankhash demo --out digits", "rankhash demo --serve --open"))
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rankhash-demo"), show_default=True
 )
@@ -68,17 +67,26 @@ def serve(port: int, *, look: bool) -> None:
         from ..server.app import create_app
         from ..server.run import run
     except ImportError as error:
-        raise click.ClickException(f"--serve needs the extra server: pip install 'rankhash[server]' ({error})") from None
+        raise click.ClickException(
+            f"--serve needs the extra server: pip install 'rankhash[server]' ({error})"
+        ) from None
     from ..server.settings import Settings
 
     settings = Settings(port=port)
     click.echo("Learning codes of the digits …")
     collections = _demo_collections.make()
     try:
-        run(create_app(collections, settings), settings, ready=webbrowser.open if look else None)
+        run(create_app(collections, settings), settings, started=lambda address: show(address, look=look))
     finally:
         for collection in collections.values():
             collection.close()
+
+
+def show(address: str, *, look: bool) -> None:
+    """Say where the page is, and open it if that is wanted."""
+    click.echo(f"The page is at {address} (Ctrl-C ends it)")
+    if look:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def hashers() -> list[tuple[Hasher, bool]]:

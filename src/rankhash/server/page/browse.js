@@ -31,7 +31,7 @@ export class Browse {
       place.append(card(item, this.fields, collection));
       return place;
     }));
-    this.list.classList.toggle("pictures", this.list.querySelector("img") !== null);
+    this.list.classList.toggle("pictures", this.list.querySelectorAll("img").length > items.length / 2);
     byId("range").textContent = items.length ? `${number(offset + 1)}–${number(offset + items.length)} of ${number(total)}` : "";
     byId("previous").disabled = offset === 0;
     byId("next").disabled = offset + items.length >= total;
