@@ -9,7 +9,6 @@ import { Results } from "./results.js";
 import { DEFAULTS, parseId, read, write } from "./state.js";
 
 const browsing = api.latest(), searching = api.latest();
-const choose = (item) => navigate({ id: item.id, text: "" }, item);
 const browse = new Browse({ choose, turn: (offset) => navigate({ offset }) });
 const results = new Results({ choose });
 const controls = new Controls({ change: (part) => navigate(part), ask });
@@ -17,6 +16,11 @@ const controls = new Controls({ change: (part) => navigate(part), ask });
 let known = { collections: [], limits: {} };
 let state = null;
 let drawn = { browse: "", search: "" };
+
+function choose(item) {
+  navigate({ id: item.id, text: "" }, item);
+  if (matchMedia("(max-width: 60rem)").matches) byId("neighbours").scrollIntoView();
+}
 
 byId("collection").addEventListener("change", (event) => {
   navigate({ ...DEFAULTS, k: state.k, scoring: state.scoring, collection: event.target.value });
@@ -44,6 +48,7 @@ function ask({ id, text }) {
 
 /** Go to the state that differs from this one in a part. */
 function navigate(part, item) {
+  if (!state) return;
   const next = usable({ ...state, ...part });
   if (write(next) !== write(state)) history.pushState(null, "", write(next));
   else drawn = { browse: drawn.browse, search: "" };
@@ -54,8 +59,8 @@ function navigate(part, item) {
 async function go(wanted, item) {
   state = usable(wanted);
   const collection = current();
-  if (!collection) return results.fail(`There is no collection ${wanted.collection}.`);
-  byId("collection").value = collection.name;
+  byId("collection").value = state.collection;
+  if (!collection) return results.fail(`There is no collection ${state.collection}.`);
   byId("facts").textContent = facts(collection);
   showControls();
   const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank") };
@@ -150,12 +155,16 @@ async function answer(asked, item, signal, wanted) {
   const truth = store_vectors !== null && n_items <= (known.limits?.stored ?? Infinity);
   drawn.search = wanted;
   settle(query);
-  say(results.show(query, found, asked, truth));
+  results.show(query, found, asked, truth);
   document.title = `${text || query.id} · ${collection} · rankhash`;
   outdated(false);
   results.busy(false);
-  const whole = await api.search(collection, { ...question, histogram: true, truth }, signal);
-  if (!signal.aborted) say(results.complete(whole.results[0]));
+  try {
+    const whole = await api.search(collection, { ...question, histogram: true, truth }, signal);
+    if (!signal.aborted) say(results.complete(whole.results[0]));
+  } catch (error) {
+    if (!signal.aborted) say(results.incomplete(error.message));
+  }
 }
 
 function say(text) {

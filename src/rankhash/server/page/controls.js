@@ -53,7 +53,8 @@ export class Controls {
     if (state.rerank !== null) byId("candidates").value = state.rerank;
     byId("candidates").disabled = state.rerank === null;
     byId("k").value = state.k;
-    if (limits?.k) for (const id of ["k", "candidates"]) byId(id).max = limits.k;
+    byId("k").max = limits?.k ?? "";
+    byId("candidates").max = limits?.matches ?? "";
     byId("radius").value = state.radius ?? "";
     for (const id of ["query", "where", "k", "radius"]) this.complain(id, "");
   }

@@ -37,7 +37,7 @@ export class Results {
     this.redraw();
     this.note(result.matches.length ? "" : emptiness(state));
     if (result.matches.length) stop(this.buttons(), this.buttons()[0], focused);
-    return this.summarize();
+    this.summarize();
   }
 
   /** Add what takes longer: the histogram, and which neighbours are true. */
@@ -45,10 +45,20 @@ export class Results {
     if (!this.shown) return "";
     const { result, truth } = this.shown;
     Object.assign(result, { histogram, recall });
-    matches.forEach((match, place) => (result.matches[place].true = match.true));
-    if (truth) this.codes.querySelectorAll(".rows .truth").forEach((cell, place) => mark(cell, matches[place].true));
-    if (truth) this.buttons().forEach((button, place) => button.setAttribute("aria-label", `${button.getAttribute("aria-label")}, ${matches[place].true ? "a true neighbour" : "not a true neighbour"}`));
     this.redrawHistogram();
+    if (!truth) return this.summarize();
+    const right = new Map(matches.map((match) => [match.id, match.true]));
+    const cells = this.codes.querySelectorAll(".rows .truth"), buttons = this.buttons();
+    result.matches.forEach((match, place) => {
+      match.true = right.get(match.id) ?? false;
+      mark(cells[place], buttons[place], match.true);
+    });
+    return this.summarize();
+  }
+
+  /** Say why there is no more to add. */
+  incomplete(message) {
+    byId("histogram").replaceChildren(el("figcaption", {}, `No histogram: ${message}`));
     return this.summarize();
   }
 
@@ -142,7 +152,6 @@ export class Results {
     const { result, state, distances } = this.shown;
     const limit = state.scoring === "hamming" ? state.radius : null;
     if (result.histogram) draw(byId("histogram"), result.histogram, distances, limit);
-    else byId("histogram").replaceChildren();
   }
 
   /** Say what the symbol under the pointer is. */
@@ -173,10 +182,11 @@ export class Results {
   }
 }
 
-function mark(cell, is) {
+function mark(cell, button, is) {
   cell.className = is ? "truth yes" : "truth no";
   cell.title = is ? "A true neighbour: among the nearest by stored vectors" : "Not among the nearest by stored vectors";
   cell.textContent = is ? "✓" : "·";
+  button.ariaLabel += is ? ", a true neighbour" : ", not a true neighbour";
 }
 
 function emptiness(state) {
