@@ -62,6 +62,7 @@ class Connection(asyncio.Protocol):
         self.transport: Any = None
 
     def connection_made(self, transport: Any) -> None:
+        """Begin."""
         self.transport = transport
 
     def send(self, request: bytes, since: float) -> None:
@@ -70,6 +71,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
+        """Take in a part of an answer."""
         self.buffer += data
         end = self.buffer.find(b"\r\n\r\n")
         if end < 0:
@@ -82,6 +84,7 @@ class Connection(asyncio.Protocol):
             self.done(self, int(head[9:12]))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """An answer that did not come counts as one with the status 0."""
         if self.transport is not None:
             self.transport = None
             self.done(self, 0)

@@ -7,8 +7,9 @@ import pytest
 
 from rankhash import LSH, Collection
 from rankhash.cli import _demo_collections
+from rankhash.server import Settings
 
-from ..live import serving
+from ..serving import serving
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +29,8 @@ def collections():
 
 @pytest.fixture(scope="session")
 def address(collections):
-    with serving(collections) as address:
-        yield address + "/"
+    with serving(collections, Settings()) as client:
+        yield f"http://127.0.0.1:{client.port}/"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from rankhash import Collection
 from rankhash.evaluation.images import png
 from rankhash.server import Settings
 
-from ..live import serving
+from ..serving import serving
 from .helpers import EVIL, HOSTILE, LARGE, NO_PICTURE, expect, expect_answer, ready
 
 
@@ -94,8 +94,8 @@ def test_token_is_asked_for_and_pictures_of_a_folder_are_shown(visit, collection
     with Collection.create(":memory:", hasher) as pictures:
         pictures.add(np.eye(12)[:2], ids=["a b", "c"], metadata=[{"image": "one.png"}, {"image": "two.png"}])
         settings = Settings(host="0.0.0.0", token="a token of many letters", images=str(tmp_path))
-        with serving({"pictures": pictures}, settings) as address:
-            opened = visit(address, expected=("401", "404"))
+        with serving({"pictures": pictures}, settings) as client:
+            opened = visit(f"http://127.0.0.1:{client.port}", expected=("401", "404"))
             for token in ("wrong", settings.token):
                 opened.page.get_by_label("Token").last.fill(token)
                 opened.page.get_by_role("button", name="Open").click()

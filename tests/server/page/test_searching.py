@@ -8,7 +8,7 @@ import numpy as np
 
 from rankhash.server import Settings
 
-from ..live import serving
+from ..serving import serving
 from .helpers import expect, expect_answer, found, ready
 
 
@@ -155,8 +155,8 @@ def test_text_is_searched_for_where_there_is_an_encoder(visit, collections):
     def encoder(texts):
         return np.stack([vectors * len(text) / 5 for text in texts])
 
-    with serving({"digits": collections["digits"]}, Settings(text_encoder=encoder)) as address:
-        page = visit(address).page
+    with serving({"digits": collections["digits"]}, Settings(text_encoder=encoder)) as client:
+        page = visit(f"http://127.0.0.1:{client.port}").page
         ready(page)
         page.get_by_label("Search by").select_option("text")
         page.get_by_label("Text", exact=True).fill("three")
