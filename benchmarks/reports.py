@@ -40,12 +40,14 @@ def serve(result: dict[str, Any]) -> str:
     idle = result["idle"]
     lines.append(
         f"| JSON beside {idle['connections']:,} idle connections | {idle['clients']} "
-        f"| {idle['queries_per_second']:,.0f} | {idle['p50_ms']} | {idle['p99_ms']} | | {sum(idle['errors'].values())} |"
+        f"| {idle['queries_per_second']:,.0f} | {idle['p50_ms']} | {idle['p99_ms']} "
+        f"| | {sum(idle['errors'].values())} |"
     )
     text = [*lines, ""]
     if soak := result.get("soak"):
         text.append(
-            f"Over {soak['seconds']:.0f} s at half of the goal: {soak['requests']:,} requests, {soak['errors']} errors, "
+            f"Over {soak['seconds']:.0f} s at half of the goal: {soak['requests']:,} requests, "
+            f"{soak['errors']} errors, "
             f"memory {soak['megabytes'][0]:.0f} MB at first and {soak['megabytes'][-1]:.0f} MB at last "
             f"(the last quarter beside the second: {soak['growth_megabytes']:+.1f} MB).\n"
         )

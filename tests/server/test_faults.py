@@ -50,7 +50,7 @@ def post(client, length=100):
 def test_a_connection_without_a_whole_request_is_closed(quick, sent):
     with quick.raw(sent) as connection:
         waited, _ = seconds_until_closed(connection)
-        assert 0.3 < waited < 10
+        assert 0.3 < waited < 60
 
 
 def test_a_head_that_comes_byte_by_byte_is_closed(quick):
@@ -72,7 +72,7 @@ def test_a_body_that_does_not_come_is_408(quick, half):
         waited, data = seconds_until_closed(connection)
     assert data.startswith(b"HTTP/1.1 408 ")
     assert json.loads(data.partition(b"\r\n\r\n")[2])["error"]["code"] == "timeout"
-    assert waited < 10
+    assert waited < 60
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,7 @@ def test_idle_connections_make_room_for_others(make):
     settings = Settings(limits=Limits(connections=50))
     with make(":memory:") as made, serving({"digits": made}, settings) as client:
         idle = [client.raw() for _ in range(300)]
+        client.close()  # which was idle, too
         try:
             for _ in range(5):
                 assert client.search(id=1).status == 200

@@ -97,22 +97,28 @@ def command(
 
 def _token(path: str | None) -> str | None:
     """The token of a file, or of the environment."""
-    if path is None:
-        return os.environ.get(TOKEN) or None
-    with open(path, encoding="utf-8") as file:
-        token = file.read(4097).strip()
-    if not 16 <= len(token) <= 4096 or not token.isascii() or not token.isprintable() or " " in token:
-        raise click.UsageError(f"{path} must hold one token of 16 to 4096 ASCII characters without spaces.")
-    return token
+    source, text = f"the environment variable {TOKEN}", os.environ.get(TOKEN, "")
+    if path is not None:
+        with open(path, "rb") as file:
+            source, text = path, file.read(5000).decode("utf-8", "replace").strip()
+    elif not text:
+        return None
+    if not 16 <= len(text) <= 4096 or not text.isascii() or not text.isprintable() or " " in text:
+        raise click.UsageError(f"{source} must hold one token of 16 to 4096 ASCII characters without spaces.")
+    return text
 
 
 def _function(name: str) -> Any:
     """What ``module:function`` names; modules of the working directory are found, too."""
     module, _, function = name.partition(":")
-    sys.path.insert(0, os.getcwd())
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
     try:
-        return getattr(importlib.import_module(module), function)
+        found = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise click.UsageError(f"--text-encoder {name} cannot be imported: {error}") from None
+        raise click.UsageError(f"--text-encoder {name} cannot be imported: {error}.") from None
     finally:
-        sys.path.remove(os.getcwd())
+        sys.path.remove(folder)
+    if not callable(found):
+        raise click.UsageError(f"--text-encoder {name} is not a function.")
+    return found

@@ -45,8 +45,7 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        opening = asyncio.get_running_loop().run_in_executor(state.threads, state.open)
-        opening.add_done_callback(lambda done: done.exception())
+        opening = asyncio.create_task(state.in_thread(state.open))
         yield
         await opening
         state.close()

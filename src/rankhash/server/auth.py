@@ -14,7 +14,7 @@ PUBLIC = ("/healthz", "/readyz")
 def check(settings: Settings, method: str, path: str, headers: dict[bytes, bytes]) -> None:
     """Raise unless the request may go on."""
     if settings.is_local:
-        _check_host(headers.get(b"host", b"").decode("latin-1"))
+        _check_host(headers.get(b"host", b"").decode("latin-1"), settings.host)
     changes = path.startswith("/v1/") and (method == "DELETE" or (method == "POST" and not path.endswith("/search")))
     if changes and not settings.writable:
         raise ApiError(403, "read_only", "this server does not change collections", "start it with --writable")
@@ -35,10 +35,10 @@ def _check_token(token: str | None, header: bytes) -> None:
         )
 
 
-def _check_host(host: str) -> None:
+def _check_host(host: str, own: str) -> None:
     """A page of another site whose name was made to lead here must not read what is served to this machine only."""
     name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-    if name.strip("[]").lower() not in LOCAL:
+    if name.strip("[]").lower() not in (*LOCAL, own):
         raise ApiError(
             421,
             "wrong_host",

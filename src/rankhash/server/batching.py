@@ -39,13 +39,13 @@ class Batcher(Generic[Ask, Request, Found]):
     def __init__(
         self,
         run: Callable[[Ask, Sequence[Request]], Sequence[Found | Exception]],
-        executor: Executor,
+        executor_of: Callable[[Ask], Executor],
         *,
         max_rows: int,
         seconds: float,
     ) -> None:
         self._run = run
-        self._executor = executor
+        self._executor_of = executor_of
         self._max_rows = max_rows
         self._seconds = seconds
         self._waiting: dict[Ask, deque[_Job[Request, Found]]] = {}
@@ -78,7 +78,7 @@ class Batcher(Generic[Ask, Request, Found]):
         self.n_batches += 1
         self.n_requests += len(jobs)
         self.n_rows += sum(len(job.request) for job in jobs)
-        running = loop.run_in_executor(self._executor, self._run, ask, [job.request for job in jobs])
+        running = loop.run_in_executor(self._executor_of(ask), self._run, ask, [job.request for job in jobs])
         running.add_done_callback(lambda done: self._end(loop, ask, jobs, done))
 
     def _take(self, waiting: deque[_Job[Request, Found]]) -> list[_Job[Request, Found]]:

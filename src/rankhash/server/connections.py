@@ -47,7 +47,7 @@ class Guarded(Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin, unless there are too many; then those go that have been idle for longest."""
         super().connection_made(transport)
-        self.since = time.monotonic()
+        self.since = self.guard.now
         self.guard.make_room(self.connections)
 
     def data_received(self, data: bytes) -> None:
@@ -72,7 +72,7 @@ class Guarded(Protocol):
         self.transport.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
         self.transport.close()
 
-    def look(self, now: float) -> str:
+    def look(self) -> str:
         """The phase it is in; ``since`` is when that was first seen."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
@@ -80,7 +80,7 @@ class Guarded(Protocol):
         else:
             phase = "body" if cycle.more_body and not cycle.response_started else "answer"
         if self.phase != (phase, cycle):
-            self.phase, self.since = (phase, cycle), now
+            self.phase, self.since = (phase, cycle), self.guard.now
         return phase
 
 
@@ -91,6 +91,8 @@ class Guard:
         self.limits = limits
         self.max_connections = min(limits.connections, max_files() - SPARE_FILES)
         self.n_dropped = 0
+        self.now = 0.0
+        """Seconds, without those in which the server itself was held up: what clients sent then was not read yet"""
 
     def protocol(self) -> type[Guarded]:
         """The class of connections that this guard watches."""
@@ -99,16 +101,18 @@ class Guard:
     async def watch(self, connections: set[Any]) -> None:
         """Look at the connections again and again."""
         shortest = min(self.limits.idle_seconds, self.limits.body_seconds, self.limits.search_seconds)
+        step = min(1.0, shortest / 4)
         while True:
-            await asyncio.sleep(min(1.0, shortest / 4))
+            before = time.monotonic()
+            await asyncio.sleep(step)
+            self.now += min(time.monotonic() - before, 1.5 * step)
             self.sweep(connections)
 
     def sweep(self, connections: set[Any]) -> None:
         """Close what takes too long."""
-        now = time.monotonic()
         for connection in list(connections):
-            phase = connection.look(now)
-            waited = now - connection.since
+            phase = connection.look()
+            waited = self.now - connection.since
             if phase == "body" and waited > self.limits.body_seconds:
                 self.n_dropped += 1
                 connection.refuse(ApiError(408, "timeout", "the body did not arrive in time", "send it faster"))
@@ -122,8 +126,7 @@ class Guard:
         """Close the hundredth part of all connections, those that have been idle for longest, if there are too many."""
         if len(connections) <= self.max_connections:
             return
-        now = time.monotonic()
-        idle = [connection for connection in connections if connection.look(now) == "idle"]
+        idle = [connection for connection in connections if connection.look() == "idle"]
         idle.sort(key=lambda connection: connection.since)
         for connection in idle[: 1 + len(connections) // 100]:
             self.n_dropped += 1

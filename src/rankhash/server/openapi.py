@@ -10,20 +10,22 @@ from .bodies import JSON, NPY, RAW
 from .models import ErrorAnswer, SearchBody, SearchOptions
 
 REASONS = {
-    400: "The body is not JSON.",
+    400: "This is not HTTP, or the body is not JSON.",
     401: "A token is needed.",
     403: "The server does not change collections.",
     404: "There is no such collection or item.",
     406: "There is no such form of the answer.",
+    408: "The body did not arrive in time.",
     409: "An id is taken.",
     413: "The body is too large.",
     415: "The body is of another type.",
     421: "The server does not answer for this host.",
     422: "Something in the request cannot be used.",
+    431: "The head of the request is too large.",
     429: "Too many requests at once.",
     503: "It took too long, or the file cannot be used now.",
 }
-ALWAYS = (401, 421, 429, 503)
+ALWAYS = (400, 401, 408, 421, 429, 431, 503)
 
 
 def answers(model: type[BaseModel] | None, *statuses: int) -> dict[int | str, dict[str, Any]]:

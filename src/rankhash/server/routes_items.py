@@ -113,7 +113,7 @@ async def get_image(request: Request, name: str, id: str, kind: IdKind = None) -
 @router.post(
     "/v1/collections/{name}/items",
     openapi_extra=openapi.json_body(AddBody),
-    responses=openapi.answers(AddAnswer, 400, 403, 404, 409, 413, 415, 422),
+    responses=openapi.answers(AddAnswer, 403, 404, 409, 413, 415, 422),
     summary="Add items",
 )
 async def add_items(request: Request, name: str, upsert: bool = False) -> Response:
@@ -144,7 +144,7 @@ def _add(served: Served, body: AddBody, upsert: bool) -> dict[str, Any]:
 @router.delete(
     "/v1/collections/{name}/items",
     openapi_extra=openapi.json_body(DeleteBody),
-    responses=openapi.answers(DeleteAnswer, 400, 403, 404, 413, 415, 422),
+    responses=openapi.answers(DeleteAnswer, 403, 404, 413, 415, 422),
     summary="Delete items",
 )
 async def delete_items(request: Request, name: str) -> Response:

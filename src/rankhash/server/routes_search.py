@@ -58,7 +58,9 @@ async def search(state: State, request: Request, name: str) -> Response:
     found = await state.batcher.search(ask, queries)
     if headers.get(b"accept") == b"application/octet-stream":
         return _binary(found)
-    return json_answer(searching.answer(ask, found, since))
+    if found.matches.ids.size >= searching.LARGE:
+        return await state.in_thread(_json, ask, found, since)
+    return _json(ask, found, since)
 
 
 async def _queries(state: State, served: Served, body: SearchBody) -> tuple[Any, bool]:
@@ -88,6 +90,10 @@ async def _encoded(state: State, text: str) -> Any:
     if encoder is None:
         raise ApiError(422, "invalid", "this server has no text encoder", "start it with --text-encoder")
     return as_vectors(await state.in_thread(encoder, [text]), name="the encoded text")
+
+
+def _json(ask: searching.Ask, found: searching.Found, since: float) -> Response:
+    return json_answer(searching.answer(ask, found, since))
 
 
 def _binary(found: searching.Found) -> Response:

@@ -17,6 +17,11 @@ from .served import Served
 
 Id = int | str
 
+MAX_HISTOGRAMS = 16
+"""Queries with a histogram in one request: each of them looks at all items."""
+LARGE = 2000
+"""Matches from which on an answer is written in a thread, so that others need not wait for it"""
+
 
 class Ask(NamedTuple):
     """What a search is besides its queries; searches with equal ones can run as one."""
@@ -33,6 +38,11 @@ class Ask(NamedTuple):
     metadata: bool
     symbols: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the index is read, which takes a short and known time."""
+        return not (self.where is not None or self.rerank is not None or self.truth or self.histogram or self.metadata)
+
     @classmethod
     def of(cls, served: Served, options: SearchOptions, n: int, *, by_ids: bool) -> Ask:
         """The question that a request asks, if it keeps to the limits."""
@@ -42,6 +52,8 @@ class Ask(NamedTuple):
         _at_most("queries times k", n * options.k, limits.matches)
         if options.rerank is not None:
             _at_most("queries times rerank", n * options.rerank, limits.matches)
+        if options.histogram:
+            _at_most("the number of queries with histogram", n, MAX_HISTOGRAMS)
         if options.truth and served.collection.store_vectors is None:
             raise ApiError(422, "invalid", "truth needs stored vectors, and this collection has none")
         return cls(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from ipaddress import ip_address
 from typing import Any
 
 VERSION = version("rankhash")
@@ -57,7 +58,12 @@ class Settings:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach the server."""
-        return self.host in LOCAL
+        if self.host in LOCAL:
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:  # a name, which may lead anywhere
+            return False
 
     @property
     def reads_need_token(self) -> bool:

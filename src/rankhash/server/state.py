@@ -12,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..collection import Collection
+from ..errors import RankhashError
 from . import searching
 from .batching import Batcher
+from .errors import log
 from .images import list_images
 from .metrics import Metrics
 from .served import Served, find
@@ -21,8 +23,8 @@ from .settings import Settings
 
 T = TypeVar("T")
 
-SEARCHERS = 4
-"""Searches that ask differently at once; the native search has threads of its own."""
+PLAIN, OTHERS = 2, 4
+"""Threads for searches that only read the index, and for all that may take long: filters, stored vectors, changes."""
 
 
 class State:
@@ -34,22 +36,31 @@ class State:
         self.images = list_images(settings.images)
         self.ready = False
         self.metrics = Metrics()
-        self.threads = ThreadPoolExecutor(SEARCHERS, "rankhash-search")
+        self._plain = ThreadPoolExecutor(PLAIN, "rankhash-plain")
+        self._others = ThreadPoolExecutor(OTHERS, "rankhash-others")
         self.batcher: Batcher[searching.Ask, Any, searching.Found] = Batcher(
-            searching.search, self.threads, max_rows=settings.limits.batch, seconds=settings.limits.search_seconds
+            searching.search,
+            lambda ask: self._plain if ask.is_plain else self._others,
+            max_rows=settings.limits.batch,
+            seconds=settings.limits.search_seconds,
         )
 
     def open(self) -> None:
         """Bring every index into memory, so that the first request is not the one that waits."""
-        for served in self.collections.values():
-            with served.collection.snapshot():
-                pass
-        self.ready = True
+        try:
+            for served in self.collections.values():
+                with served.collection.snapshot():
+                    pass
+        except RankhashError as error:
+            log.error("%s", error)
+        else:
+            self.ready = True
 
     def close(self) -> None:
         """End the threads."""
         self.ready = False
-        self.threads.shutdown()
+        self._plain.shutdown()
+        self._others.shutdown()
 
     def served(self, name: str) -> Served:
         """The collection of that name, or 404."""
@@ -57,7 +68,7 @@ class State:
 
     async def in_thread(self, call: Callable[..., T], *args: Any) -> T:
         """What a call that may take a while returns."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads, call, *args)
+        return await asyncio.get_running_loop().run_in_executor(self._others, call, *args)
 
 
 def state_of(request: Request) -> State:
