@@ -19,6 +19,8 @@ Id = int | str
 
 MAX_HISTOGRAMS = 16
 """Queries with a histogram in one request: each of them looks at all items."""
+TOGETHER = 256
+"""Queries of different requests in one native search: more make it no faster, and let others wait"""
 LARGE = 2000
 """Matches from which on an answer is written in a thread, so that others need not wait for it"""
 
@@ -95,7 +97,7 @@ def search(ask: Ask, requests: Sequence[Any]) -> list[Found | Exception]:
     """
     try:
         return list(_search_together(ask, requests))
-    except RankhashError as error:
+    except (RankhashError, ApiError) as error:
         if len(requests) == 1:
             return [error]
     return [answer for request in requests for answer in search(ask, [request])]
