@@ -43,7 +43,8 @@ class Ask(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether only the index is read, which takes a short and known time."""
-        return not (self.where is not None or self.rerank is not None or self.truth or self.histogram or self.metadata)
+        more = self.truth or self.histogram or self.metadata or self.symbols
+        return not more and self.where is None and self.rerank is None
 
     @classmethod
     def of(cls, served: Served, options: SearchOptions, n: int, *, by_ids: bool) -> Ask:
