@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from rankhash.server import Limits, Settings
+from rankhash.errors import InvalidInputError
+from rankhash.server import Limits, Settings, create_app, searching
 
 from .serving import TOKEN, Client, serving
 
@@ -214,6 +218,13 @@ def test_truth_has_a_limit(make):
         assert client.search(id=1, truth=True).status == 200
         assert client.search(ids=[1, 2], truth=True).code == "422 limit"
         assert client.search(ids=[1, 2], truth=True, where="digit < 5").status == 200
+        clients = [Client(client.port) for _ in range(8)]
+        with ThreadPoolExecutor(8) as threads:  # together they are beyond the limit, but each for itself is not
+            for _ in range(5):
+                answers = list(threads.map(lambda one: one.search(id=1, truth=True).status, clients))
+                assert answers == [200] * 8
+        for one in clients:
+            one.close()
 
 
 def test_a_large_body_is_refused_before_and_while_it_comes(make):
@@ -246,10 +257,6 @@ def test_requests_beyond_the_limit_are_turned_away(make):
 
 
 def test_a_search_that_takes_too_long_is_answered_with_503(make, monkeypatch):
-    import threading
-
-    from rankhash.server import searching
-
     blocked = threading.Event()
     right = searching.search
 
@@ -315,16 +322,11 @@ def test_a_local_server_answers_for_this_machine_only(client, host, status):
 
 @pytest.mark.parametrize("settings", [Settings(writable=True), Settings(host="0.0.0.0"), Settings(host="192.168.1.7")])
 def test_an_open_server_is_not_made_without_a_token(settings):
-    from rankhash.errors import InvalidInputError
-    from rankhash.server import create_app
-
     with pytest.raises(InvalidInputError, match="needs a token"):
         create_app({}, settings)
 
 
 def wait_until(true, seconds=10.0):
-    import time
-
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

@@ -17,7 +17,7 @@ from rankhash.server.connections import Guard
 
 from .serving import Client, process, read_all, serving
 
-QUICK = Limits(idle_seconds=0.6, body_seconds=0.6, search_seconds=2)
+QUICK = Limits(idle_seconds=0.6, body_seconds=0.6, search_seconds=60)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_a_client_that_does_not_read_does_not_stop_others(quick):
 
 def test_idle_connections_make_room_for_others(make):
     """Far fewer connections are allowed than are opened; who asks is answered all the same."""
-    settings = Settings(limits=Limits(connections=50))
+    settings = Settings(limits=Limits(connections=50, search_seconds=60))
     with make(":memory:") as made, serving({"digits": made}, settings) as client:
         idle = [client.raw() for _ in range(300)]
         client.close()  # which was idle, too

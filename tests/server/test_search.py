@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankhash import Collection
 from rankhash.server import Settings
 
 from .serving import Client, serving
@@ -115,8 +116,6 @@ def test_truncated_says_that_there_may_be_more_within_the_radius(client):
 @pytest.mark.parametrize("index", ["flat", "tables"])
 def test_many_clients_at_once_get_the_answers_they_would_get_alone(make, digits, tmp_path, index):
     """Searches of different kinds, with a wrong one among them now and then, all at once."""
-    from rankhash import Collection
-
     X = digits[0]
     make(tmp_path / "c.rankhash", store_vectors="float32").close()
     kinds = [{}, {"k": 3}, {"where": "digit < 5"}, {"scoring": "asymmetric"}, {"rerank": 30}]

@@ -40,14 +40,17 @@ class Guarded(Protocol):
     """A connection as uvicorn has it, which knows since when it has been in its phase."""
 
     guard: Guard
-    phase: tuple[str, object] = ("new", None)
+    phase: tuple[str, object] = ("idle", None)
     since = 0.0
+    """By the guard's clock"""
+    at = 0.0
+    """The same by the system's clock, which tells who came first"""
     head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         """Begin, unless there are too many; then those go that have been idle for longest."""
         super().connection_made(transport)
-        self.since = self.guard.now
+        self.since, self.at = self.guard.now, time.monotonic()
         self.guard.make_room(self.connections)
 
     def data_received(self, data: bytes) -> None:
@@ -80,7 +83,7 @@ class Guarded(Protocol):
         else:
             phase = "body" if cycle.more_body and not cycle.response_started else "answer"
         if self.phase != (phase, cycle):
-            self.phase, self.since = (phase, cycle), self.guard.now
+            self.phase, self.since, self.at = (phase, cycle), self.guard.now, time.monotonic()
         return phase
 
 
@@ -127,7 +130,7 @@ class Guard:
         if len(connections) <= self.max_connections:
             return
         idle = [connection for connection in connections if connection.look() == "idle"]
-        idle.sort(key=lambda connection: connection.since)
+        idle.sort(key=lambda connection: connection.at)
         for connection in idle[: 1 + len(connections) // 100]:
             self.n_dropped += 1
             connection.transport.abort()

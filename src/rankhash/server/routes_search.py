@@ -56,11 +56,10 @@ async def search(state: State, request: Request, name: str) -> Response:
         raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
     ask = searching.Ask.of(served, options, len(queries), by_ids=by_ids)
     found = await state.batcher.search(ask, queries)
-    if headers.get(b"accept") == b"application/octet-stream":
-        return _binary(found)
+    write = _binary if headers.get(b"accept") == b"application/octet-stream" else _json
     if found.matches.ids.size >= searching.LARGE:
-        return await state.in_thread(_json, ask, found, since)
-    return _json(ask, found, since)
+        return await state.in_thread(write, ask, found, since)
+    return write(ask, found, since)
 
 
 async def _queries(state: State, served: Served, body: SearchBody) -> tuple[Any, bool]:
@@ -96,12 +95,14 @@ def _json(ask: searching.Ask, found: searching.Found, since: float) -> Response:
     return json_answer(searching.answer(ask, found, since))
 
 
-def _binary(found: searching.Found) -> Response:
+def _binary(_: searching.Ask, found: searching.Found, __: float) -> Response:
     """The ids, then the distances, as little-endian int64 and float32; -1 and infinity where nothing was found."""
     ids, distances = found.matches
-    if any(isinstance(name, str) for name in ids.flat):
+    names = ids.ravel().tolist()
+    kinds = {*map(type, names)}
+    if str in kinds:
         raise ApiError(406, "not_acceptable", "ids that are text have no binary form", "ask for application/json")
-    numbers = np.array([-1 if name is None else name for name in ids.flat], "<i8")
+    numbers = np.array(names if kinds == {int} else [-1 if name is None else name for name in names], "<i8")
     shape = f"{ids.shape[0]},{ids.shape[1]}"
     data = numbers.tobytes() + distances.astype("<f4").tobytes()
     return Response(data, headers={"x-rankhash-shape": shape}, media_type=bodies.RAW)

@@ -19,6 +19,8 @@ Id = int | str
 
 MAX_HISTOGRAMS = 16
 """Queries with a histogram in one request: each of them looks at all items."""
+TOGETHER = 256
+"""Queries of different requests in one native search: more make it no faster, and let others wait"""
 LARGE = 2000
 """Matches from which on an answer is written in a thread, so that others need not wait for it"""
 
@@ -41,7 +43,8 @@ class Ask(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether only the index is read, which takes a short and known time."""
-        return not (self.where is not None or self.rerank is not None or self.truth or self.histogram or self.metadata)
+        more = self.truth or self.histogram or self.metadata or self.symbols
+        return not more and self.where is None and self.rerank is None
 
     @classmethod
     def of(cls, served: Served, options: SearchOptions, n: int, *, by_ids: bool) -> Ask:
@@ -95,7 +98,7 @@ def search(ask: Ask, requests: Sequence[Any]) -> list[Found | Exception]:
     """
     try:
         return list(_search_together(ask, requests))
-    except RankhashError as error:
+    except (RankhashError, ApiError) as error:
         if len(requests) == 1:
             return [error]
     return [answer for request in requests for answer in search(ask, [request])]

@@ -41,7 +41,7 @@ class State:
         self.batcher: Batcher[searching.Ask, Any, searching.Found] = Batcher(
             searching.search,
             lambda ask: self._plain if ask.is_plain else self._others,
-            max_rows=settings.limits.batch,
+            max_rows=searching.TOGETHER,
             seconds=settings.limits.search_seconds,
         )
 
