@@ -30,8 +30,8 @@ $(VENV)/.peers: $(BUILT)
 	$(BIN)/python -m pip install --quiet --editable '.[peers,test]'
 	touch $@
 
-demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, say how good it is, write a report
-	$(BIN)/rankhash demo
+demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, write a report (`make demo SERVE=1`: look at them)
+	$(BIN)/rankhash demo $(if $(SERVE),--serve --open)
 
 reproduce: $(BUILT)  ## Repeat the paper's experiments with figures (`make reproduce SETS="mnist" DATA=folder JOBS=2`)
 	$(BIN)/rankhash reproduce $(SETS) $(if $(DATA),--data $(DATA)) --jobs $(JOBS)

@@ -27,6 +27,38 @@ def bounded(result: dict[str, Any]) -> str:
     return "\n".join([*lines, "", _origin(result["provenance"])]) + "\n"
 
 
+def serve(result: dict[str, Any]) -> str:
+    """Searches over HTTP."""
+    lines = ["| requests | clients | queries a second | p50, ms | p99, ms | CPU a query, µs | errors |"]
+    lines.append("|---|--:|--:|--:|--:|--:|--:|")
+    bodies = {"json": "JSON, one vector", "binary": f"binary, {result['batch']} vectors"}
+    for row in result["records"]:
+        what = bodies[row["kind"]] + ("" if row["rate"] is None else f", {row['rate']:,.0f} requests a second")
+        lines.append(
+            f"| {what} | {row['clients']} | {row['queries_per_second']:,.0f} | {row['p50_ms']} | {row['p99_ms']} "
+            f"| {row['cpu_us_per_query']} | {sum(row['errors'].values())} |"
+        )
+    idle = result["idle"]
+    lines.append(
+        f"| JSON beside {idle['connections']:,} idle connections | {idle['clients']} "
+        f"| {idle['queries_per_second']:,.0f} | {idle['p50_ms']} | {idle['p99_ms']} "
+        f"| | {sum(idle['errors'].values())} |"
+    )
+    text = [*lines, ""]
+    if soak := result.get("soak"):
+        text.append(
+            f"Over {soak['seconds']:.0f} s at half of the goal: {soak['requests']:,} requests, "
+            f"{soak['errors']} errors, "
+            f"memory {soak['megabytes'][0]:.0f} MB at first and {soak['megabytes'][-1]:.0f} MB at last "
+            f"(the last quarter beside the second: {soak['growth_megabytes']:+.1f} MB).\n"
+        )
+    size = f"{result['n']:,} codes of {result['bits']} bits ({result['set']}), k={result['k']}"
+    warning = "**Quick run on small data: not a measurement.** " if result["quick"] else ""
+    load = f"load {result['load'][0]} before, {result['load'][1]} after"
+    text.append(f"{warning}_{size}. {_origin(result['provenance']).strip('_.')}; {load}._")
+    return "\n".join(text) + "\n"
+
+
 def postgres(result: dict[str, Any]) -> str:
     """COPY and searches in PostgreSQL."""
     head = [
@@ -76,5 +108,6 @@ REPORTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "kill": kills,
     "bounded": bounded,
     "engines_postgres": postgres,
+    "serve": serve,
 }
 """By the name of the results file."""

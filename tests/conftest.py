@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from browser import browser, visit  # noqa: F401 (fixtures)
 from rankhash import _kernels, cpu_info
 
 settings.register_profile("short", max_examples=60, deadline=None)

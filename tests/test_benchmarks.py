@@ -129,6 +129,22 @@ def test_reports_of_kills_and_of_memory_are_drawn(page: Path) -> None:
     assert text.count("Some CPU, 2 cores; commit 0123456789; 2026-01-01") == 2
 
 
+def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
+    out = page.parent / "serve.json"
+    done = run_script("serve.py", "--quick", "--soak", 1, "--out", out)
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert result["agree"]
+    assert all(record["requests"] > 0 and not record["errors"] for record in result["records"])
+    assert result["idle"]["connections"] == result["idle"]["open_at_the_end"] == 200
+    assert result["soak"]["errors"] == 0
+    page.write_text("<!-- bench:serve -->\n<!-- /bench:serve -->\n", encoding="utf-8")
+    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| binary, 64 vectors, 156 requests a second | 8 |" in text
+    assert "not a measurement" in text
+
+
 def test_quick_run_against_postgres_is_right_and_drawn(page: Path, postgres: str) -> None:
     kept = page.parent / "engines_postgres.json"
     done = run_script("engines_postgres.py", "--quick", "--server", postgres, "--out", kept)

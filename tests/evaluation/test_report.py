@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from browser import complaints, needs_chromium, screenshot, visit
 from rankhash import InvalidInputError
 from rankhash.datasets import load_dataset
 from rankhash.evaluation import report
@@ -135,48 +134,35 @@ def test_without_plotly_the_numbers_are_still_written(results, tmp_path, monkeyp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.csv", "report.md"]
 
 
-@needs_chromium
-def test_browser_draws_every_figure_without_a_complaint(page, tmp_path):
-    done = visit(page, tmp_path, "--window-size=1280,9000", "--dump-dom")
-    assert not complaints(done)
-    drawn = re.findall(r'class="plot js-plotly-plot"', done.stdout)
-    assert len(drawn) == 2 * len(FIGURES)
-    assert done.stdout.count('aria-pressed="true"') == 3
-    assert screenshot(page, tmp_path, "report-desktop.png", 1280, 4200).stat().st_size > 50_000
+def open_report(visit, page, width):
+    """The report in a window that is as high as all of it, with every figure drawn."""
+    opened = visit(page.as_uri(), width, 9000)
+    opened.page.wait_for_function(f"document.querySelectorAll('.plot .main-svg').length >= {2 * len(FIGURES)}")
+    return opened
 
 
-FRAME = """<body style="margin:0"><iframe src="{page}" style="border:0;width:390px;height:9000px"></iframe><script>
-onload = () => setTimeout(() => {{
-  const inner = document.querySelector("iframe").contentDocument;
-  const widths = [...inner.querySelectorAll(".plot .main-svg")].map(plot => plot.getBoundingClientRect().right);
-  {click}
-  const shown = inner.querySelectorAll(".plot .scatterlayer .trace").length;
-  document.title = JSON.stringify([inner.documentElement.scrollWidth, Math.max(...widths), widths.length, shown]);
-}}, 3000);
-</script>"""
+def test_browser_draws_every_figure_without_a_complaint(page, visit):
+    opened = open_report(visit, page, 1280)
+    assert opened.page.locator(".plot.js-plotly-plot").count() == 2 * len(FIGURES)
+    assert opened.page.locator("[aria-pressed=true]").count() == 3
+    clip = {"x": 0, "y": 0, "width": 1280, "height": 4200}
+    assert opened.screenshot("report-desktop.png", clip=clip).stat().st_size > 50_000
 
 
-def measured(page, tmp_path, click=""):
-    frame = tmp_path / "frame.html"
-    frame.write_text(FRAME.format(page=page.as_uri(), click=click), encoding="utf-8")
-    done = visit(frame, tmp_path, "--window-size=600,9000", "--dump-dom")
-    title = re.search(r"<title>\[(.*?)\]</title>", done.stdout)
-    assert title, done.stdout[-2000:]
-    return [float(part) for part in title[1].split(",")], frame
+def test_page_fits_a_phone(page, visit):
+    opened = open_report(visit, page, 390)
+    rights = "[...document.querySelectorAll('.plot .main-svg')].map(plot => plot.getBoundingClientRect().right)"
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert max(opened.page.evaluate(rights)) <= 390
+    opened.screenshot("report-phone.png", clip={"x": 0, "y": 0, "width": 390, "height": 4200})
 
 
-@needs_chromium
-def test_page_fits_a_phone(page, tmp_path):
-    (scroll, widest, n_plots, _), frame = measured(page, tmp_path)
-    assert scroll <= 390
-    assert widest <= 390
-    assert n_plots >= 2 * len(FIGURES)
-    screenshot(frame, tmp_path, "report-phone.png", 390, 4200)
-
-
-@needs_chromium
-def test_a_press_hides_a_method_in_all_figures(page, tmp_path):
-    (*_, before), _ = measured(page, tmp_path)
-    (*_, after), _ = measured(page, tmp_path, 'inner.querySelector("#methods button").click();')
+def test_a_press_hides_a_method_in_all_figures(page, visit):
+    opened = open_report(visit, page, 1280)
+    traces = opened.page.locator(".plot .scatterlayer .trace")
+    before = traces.count()
     assert before == 2 * len(FIGURES) * 3 * 2
-    assert after == before * 2 / 3
+    opened.page.locator("#methods button").first.click()
+    opened.page.wait_for_function(
+        f"document.querySelectorAll('.plot .scatterlayer .trace').length === {before * 2 // 3}"
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from ..evaluation.store import Store
 from ..evaluation.truth import exact_neighbors
 from ..hashers import LSH, RSH, SRSH, WTA, Hasher
 from ..index import FlatIndex
-from . import _common
+from . import _common, _demo_collections
 from .reproduce import run, write
 
 K = 10
@@ -30,12 +32,18 @@ METHODS = ("LSH", "WTA", "ITQ", "SpectralHashing", "RSH", "SRSH", "JRSH")
 """What the demo's report compares, as far as the library has it; all methods: ``rankhash reproduce digits``."""
 
 
-@click.command(epilog=_common.examples("rankhash demo", "rankhash demo --out digits"))
+@click.command(epilog=_common.examples("rankhash demo", "rankhash demo --out digits", "rankhash demo --serve --open"))
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rankhash-demo"), show_default=True
 )
-def command(out: Path) -> None:
+@click.option("--serve", "page", is_flag=True, help="Instead, serve the digits and a page to search them by looking.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="For --serve; 0: any.")
+@click.option("--open", "look", is_flag=True, help="With --serve, open the page in a browser.")
+def command(out: Path, page: bool, port: int, look: bool) -> None:
     """Learn codes of 1797 handwritten digits, search them, say how good the answers are, and write a report."""
+    if page:
+        serve(port, look=look)
+        return
     data = load_dataset("digits")
     assert data.labels is not None
     kept, held = hold_out(len(data.vectors), 297, 0)
@@ -51,6 +59,34 @@ def command(out: Path) -> None:
     click.echo(side_by_side([queries[0], *base[found[0, :5]]]))
     click.echo("\nNow the paper's experiments, in short (rankhash reproduce does them in full):")
     report(out)
+
+
+def serve(port: int, *, look: bool) -> None:
+    """Serve the demo's collections until the process is told to stop."""
+    try:
+        from ..server.app import create_app
+        from ..server.run import run
+    except ImportError as error:
+        raise click.ClickException(
+            f"--serve needs the extra server: pip install 'rankhash[server]' ({error})"
+        ) from None
+    from ..server.settings import Settings
+
+    settings = Settings(port=port)
+    click.echo("Learning codes of the digits …")
+    collections = _demo_collections.make()
+    try:
+        run(create_app(collections, settings), settings, started=lambda address: show(address, look=look))
+    finally:
+        for collection in collections.values():
+            collection.close()
+
+
+def show(address: str, *, look: bool) -> None:
+    """Say where the page is, and open it if that is wanted."""
+    click.echo(f"The page is at {address} (Ctrl-C ends it)")
+    if look:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def hashers() -> list[tuple[Hasher, bool]]:

@@ -3,5 +3,6 @@
 from .check import check_file
 from .collection import Collection
 from .results import CheckReport, Item, Matches, RadiusMatches, Stats
+from .snapshot import Snapshot
 
-__all__ = ["CheckReport", "Collection", "Item", "Matches", "RadiusMatches", "Stats", "check_file"]
+__all__ = ["CheckReport", "Collection", "Item", "Matches", "RadiusMatches", "Snapshot", "Stats", "check_file"]

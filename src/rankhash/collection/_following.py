@@ -36,14 +36,15 @@ MAX_ATTEMPTS = 1000
 class Following:
     """The index of a store, brought up to the newest commit whenever it is asked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, kind: str) -> None:
         self._store = store
+        self.kind = kind
         self._start()
 
     def _start(self) -> None:
         self._owner = os.getpid()
         self._lock = SharedLock()
-        self._memory = Memory(self._store.layout)
+        self._memory = Memory(self._store.layout, self.kind)
         self._answers = Answers()
         self._names: dict[int, Id] = {}
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError
-from ..index import FlatIndex, Index
+from ..index import FlatIndex, Index, TableIndex
 from . import _chunks, _removed
 from ._schema import State
 
@@ -17,15 +18,20 @@ I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 
 
+INDEXES: dict[str, Callable[[CodeLayout], Index]] = {"flat": FlatIndex, "tables": TableIndex}
+"""The kinds of index that the codes can be kept in."""
+
+
 class Memory:
     """All codes that can be found, under their numbers, as of one generation."""
 
-    def __init__(self, layout: CodeLayout) -> None:
+    def __init__(self, layout: CodeLayout, kind: str) -> None:
         self._layout = layout
+        self._new_index = INDEXES[kind]
         self._reset()
 
     def _reset(self) -> None:
-        self.index = new_index(self._layout, 0)
+        self.index: Index = self._new_index(self._layout)
         self.generation = -1
         self.epoch = -1
         self._next = 0  # numbers below it are in the index, or removed
@@ -59,7 +65,7 @@ class Memory:
         layout, start = self._layout, self._next
         n_codes = _chunks.count(connection, layout, start)
         if start == 0:
-            self.index = new_index(layout, n_codes)
+            self.index = self._new_index(layout)
         codes = np.empty((n_codes, layout.n_bytes), np.uint8)
         chunks: list[_chunks.Chunk] = []
         filled = 0
@@ -93,11 +99,6 @@ class Memory:
     def _remove(self, numbers: I64) -> None:
         if len(numbers):
             self.index.remove(numbers)
-
-
-def new_index(layout: CodeLayout, n_codes: int) -> Index:  # noqa: ARG001
-    """The kind of index that suits so many codes."""
-    return FlatIndex(layout)
 
 
 def _are_next(chunks: list[_chunks.Chunk], start: int) -> bool:

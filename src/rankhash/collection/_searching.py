@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ..neighbors import Neighbors
 from ..vectors import as_vectors
 from . import _vectors
 from ._following import Following, View
+from ._schema import State
 from .results import Item, Matches, RadiusMatches
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ class Question:
         """The k nearest items; ``without`` names one item a query that must not be found."""
         connection, memory, state = view
         bits = None if where is None else following.bitmap(connection, memory, state, where)
-        wanted = _check_count("k", k) if self.rerank is None else max(self.rerank, k)
+        wanted = check_count("k", k) if self.rerank is None else max(self.rerank, k)
         found = self._nearest(memory.index, wanted + (without is not None), bits)
         if without is not None:
             found = _drop(found, without)
@@ -90,11 +92,8 @@ class Question:
             found = _within(found, radius)
         if self.rerank is not None:
             assert self.vectors is not None
-            found = _vectors.reranked(connection, self.vectors, found.ids, _check_count("k", k), self.stored)
-        ids = np.full(found.ids.shape, None, object)
-        there = found.ids >= 0
-        ids[there] = following.names(connection, state, found.ids[there])
-        return Matches(ids, found.distances)
+            found = _vectors.reranked(connection, self.vectors, found.ids, check_count("k", k), self.stored)
+        return named(found, following, connection, state)
 
     def answer_radius(self, following: Following, view: View, radius: float, *, where: str | None) -> RadiusMatches:
         """All items within the radius."""
@@ -115,6 +114,14 @@ class Question:
         return index.search(self.codes, k, weights=self.weights, filter=bits, n_threads=self.n_threads)
 
 
+def named(found: Neighbors, following: Following, connection: sqlite3.Connection, state: State) -> Matches:
+    """What was found by number, by its ids."""
+    ids = np.full(found.ids.shape, None, object)
+    there = found.ids >= 0
+    ids[there] = following.names(connection, state, found.ids[there])
+    return Matches(ids, found.distances)
+
+
 def _check_scoring(scoring: str) -> None:
     if scoring not in SCORINGS:
         raise InvalidInputError(f"scoring must be one of {', '.join(SCORINGS)}, got {scoring!r}")
@@ -132,13 +139,14 @@ def _weights(collection: Collection, scoring: str) -> F32 | None:
 
 def _stored(collection: Collection, rerank: int | None) -> str:
     if rerank is not None:
-        _check_count("rerank", rerank)
+        check_count("rerank", rerank)
         if collection.store_vectors is None:
             raise InvalidInputError("rerank needs stored vectors: create the collection with store_vectors")
     return collection.store_vectors or "none"
 
 
-def _check_count(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> int:
+    """``value`` as a positive integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InvalidInputError(f"{name} must be a positive integer, got {value!r}")
     return int(value)

@@ -17,6 +17,9 @@ from ._schema import has_types
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
+BLOCK_BYTES = 8 << 20
+"""Bytes of float64 in one block of stored vectors that are compared with a query."""
+
 DTYPES: dict[str, np.dtype[Any]] = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4")}
 
 
@@ -81,6 +84,27 @@ def reranked(connection: sqlite3.Connection, queries: F32, candidates: I64, k: i
         away = np.sqrt(((vectors[np.searchsorted(numbers, some)] - query) ** 2).sum(axis=1)).astype(np.float32)
         best = np.argsort(away, kind="stable")[:k]
         ids[row, : len(best)], distances[row, : len(best)] = some[best], away[best]
+    return Neighbors(ids, distances)
+
+
+def nearest(
+    connection: sqlite3.Connection, queries: F32, numbers: I64, k: int, kind: str, without: I64 | None
+) -> Neighbors:
+    """The k of ascending numbers whose vectors are nearest to each query; ``without`` has one a query to leave out."""
+    ids = np.full((len(queries), k), -1, np.int64)
+    distances = np.full((len(queries), k), np.inf, np.float32)
+    step = max(1, BLOCK_BYTES // (8 * queries.shape[1]))
+    for start in range(0, len(numbers), step):
+        some = numbers[start : start + step]
+        vectors = read(connection, some, kind, queries.shape[1])
+        for row, query in enumerate(queries.astype(np.float64)):
+            away = np.sqrt(((vectors - query) ** 2).sum(axis=1)).astype(np.float32)
+            if without is not None:
+                away[some == without[row]] = np.inf
+            both = np.concatenate([distances[row], away])
+            best = np.argsort(both, kind="stable")[:k]
+            ids[row], distances[row] = np.concatenate([ids[row], some])[best], both[best]
+    ids[np.isinf(distances)] = -1
     return Neighbors(ids, distances)
 
 

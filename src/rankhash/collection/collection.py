@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..codes import CodeLayout
-from ..errors import FileFormatError, InvalidInputError
+from ..errors import InvalidInputError
 from ..hashers import Hasher
 from ..vectors import as_vectors
 from . import _items, _searching, _vectors, transfer
 from ._connections import MEMORY
 from ._following import Following
 from ._items import Id
+from ._memory import INDEXES
 from ._store import Store
 from .check import check_store
 from .filters import field_path
 from .results import CheckReport, Item, Matches, RadiusMatches, Stats
+from .snapshot import Snapshot
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 PathLike = str | os.PathLike[str]
-U8 = NDArray[np.uint8]
 
 MODES = {"r": False, "rw": True}
 
@@ -58,9 +57,9 @@ class Collection:
     364
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, index: str = "flat") -> None:
         self._store = store
-        self._following = Following(store)
+        self._following = Following(store, index)
 
     @classmethod
     def create(
@@ -86,11 +85,24 @@ class Collection:
         return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout))
 
     @classmethod
-    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0) -> Collection:
-        """The collection of a file, for reading (``"r"``) or also for changes (``"rw"``)."""
+    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0, index: str = "flat") -> Collection:
+        """The collection of a file.
+
+        Parameters
+        ----------
+        path, timeout
+            As in :meth:`create`.
+        mode
+            ``"r"`` for reading, ``"rw"`` also for changes.
+        index
+            How codes are kept in memory: ``"flat"``, or ``"tables"`` for a :class:`~rankhash.TableIndex`, which takes
+            several times the memory and answers Hamming searches over many codes faster. Answers are the same.
+        """
         if mode not in MODES:
             raise InvalidInputError(f'mode must be "r" or "rw", got {mode!r}')
-        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout))
+        if index not in INDEXES:
+            raise InvalidInputError(f'index must be "flat" or "tables", got {index!r}')
+        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout), index)
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -140,10 +152,10 @@ class Collection:
         with contextlib.suppress(AttributeError):
             self._store.connections.close()
 
-    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str, str]]:
         if self.path == MEMORY:
             raise InvalidInputError("a collection in memory stays in its process; use a file to share it")
-        return Collection.open, (os.path.abspath(self.path), self.mode)
+        return _open_again, (os.path.abspath(self.path), self.mode, self._following.kind)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -235,42 +247,41 @@ class Collection:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The newest commit, for several questions that must see the same items; for one thread.
+
+        Changes that others make meanwhile are not seen in it; keep it short, since they may have to wait for its end.
+
+        >>> from rankhash import LSH, Collection
+        >>> items = Collection.create(":memory:", LSH(8, random_state=0).fit([[1, 2], [2, 1]]))
+        >>> _ = items.add([[1, 2], [2, 1]], metadata=[{"size": 1}, {"size": 2}])
+        >>> with items.snapshot() as now:
+        ...     [item.metadata for item in now.get(now.ids(where="size > 1"))]
+        [{'size': 2}]
+        """
+        with self._following.now() as view:
+            yield Snapshot(self, self._following, view)
+
     def count(self, where: str | None = None) -> int:
         """How many items there are, or how many a filter passes."""
         if where is None:
             return self._store.state().n_items
-        with self._following.now() as (connection, memory, state):
-            bits = self._following.bitmap(connection, memory, state, where)
-            return int(np.unpackbits(bits, bitorder="little").sum())
+        with self.snapshot() as now:
+            return now.count(where)
 
-    def ids(self) -> list[Id]:
-        """The ids of all items in the order in which they were added."""
-        with self._following.now() as (connection, memory, state):
-            return self._following.names(connection, state, memory.index.ids)
+    def ids(self, *, where: str | None = None, offset: int = 0, limit: int | None = None) -> list[Id]:
+        """The ids of items in the order in which they were added, from the ``offset``-th on, ``limit`` at most.
+
+        Without arguments of all items; with ``where`` of those that a filter passes.
+        """
+        with self.snapshot() as now:
+            return now.ids(where=where, offset=offset, limit=limit)
 
     def get(self, ids: Sequence[Id] | ArrayLike) -> list[Item]:
         """The items of the given ids, all of which must be there."""
-        names = _items.as_ids(ids, unique=False)
-        with self._following.now() as (connection, memory, _):
-            numbers = _items.find_all(connection, names)
-            return self._items(connection, numbers, memory.index.get(numbers), names)
-
-    def _items(
-        self, connection: sqlite3.Connection, numbers: NDArray[np.int64], codes: U8, names: list[Id]
-    ) -> list[Item]:
-        rows = _items.read(connection, numbers.tolist())
-        vectors: Any = [None] * len(numbers)
-        if self.store_vectors is not None:
-            ascending, places = np.unique(numbers, return_inverse=True)
-            ordered = _vectors.read(connection, ascending, self.store_vectors, self.hasher.n_features_in_)
-            vectors = ordered[places]
-        items = []
-        for number, name, code, vector in zip(numbers.tolist(), names, codes, vectors, strict=True):
-            found, text = rows[number]
-            if found != name:
-                raise FileFormatError(f"is damaged: the id {name!r} leads to the item {found!r}")
-            items.append(Item(name, code, _items.parse(text), vector))
-        return items
+        with self.snapshot() as now:
+            return now.get(ids)
 
     def search(
         self,
@@ -323,13 +334,10 @@ class Collection:
 
         ``"asymmetric"`` scoring and ``rerank`` need stored vectors.
         """
-        names = _items.as_ids(ids, unique=False)
-        with self._following.now() as view:
-            connection, memory, _ = view
-            numbers = _items.find_all(connection, names)
-            items = self._items(connection, numbers, memory.index.get(numbers), names)
-            question = _searching.Question.of_items(self, items, scoring, rerank, n_threads)
-            return question.answer(self._following, view, k, where=where, radius=radius, without=numbers)
+        with self.snapshot() as now:
+            return now.search_ids(
+                ids, k, where=where, scoring=scoring, rerank=rerank, radius=radius, n_threads=n_threads
+            )
 
     def search_radius(
         self,
@@ -391,3 +399,8 @@ class Collection:
             How many; on any error none are added.
         """
         return transfer.import_file(self, os.fspath(path), key, metadata, replace=replace, progress=progress)
+
+
+def _open_again(path: str, mode: str, index: str) -> Collection:
+    """What a copy in another process becomes."""
+    return Collection.open(path, mode, index=index)

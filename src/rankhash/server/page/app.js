@@ -1,0 +1,205 @@
+// The page: an address is a state, a state is two questions (a page of items; the neighbours of one), and two answers.
+
+import * as api from "./api.js";
+import { Browse, PAGE } from "./browse.js";
+import { Controls } from "./controls.js";
+import { byId, count, el, number } from "./dom.js";
+import { askForToken } from "./gate.js";
+import { Results } from "./results.js";
+import { DEFAULTS, parseId, read, write } from "./state.js";
+
+const browsing = api.latest(), searching = api.latest();
+const browse = new Browse({ choose, turn: (offset) => navigate({ offset }) });
+const results = new Results({ choose });
+const controls = new Controls({ change: (part) => navigate(part), ask });
+
+let known = { collections: [], limits: {} };
+let state = null;
+let drawn = { browse: "", search: "" };
+
+function choose(item) {
+  navigate({ id: item.id, text: "" }, item);
+  if (matchMedia("(max-width: 60rem)").matches) byId("neighbours").scrollIntoView();
+}
+
+byId("collection").addEventListener("change", (event) => {
+  navigate({ ...DEFAULTS, k: state.k, scoring: state.scoring, collection: event.target.value });
+});
+addEventListener("popstate", () => go(read(location.search)));
+start();
+
+async function start() {
+  try {
+    known = await api.collections();
+  } catch (error) {
+    return refused(error);
+  }
+  byId("collection").replaceChildren(...known.collections.map(({ name }) => el("option", { value: name }, name)));
+  byId("collection").disabled = known.collections.length < 2;
+  if (known.collections.length === 0) return results.fail("This server has no collection. Start it with: rankhash serve FILE");
+  return go(read(location.search));
+}
+
+/** Ask for what was typed; an integer may also be the name of an item. */
+function ask({ id, text }) {
+  if (text) navigate({ text, id: null });
+  else navigate({ id: parseId(id), text: "" });
+}
+
+/** Go to the state that differs from this one in a part. */
+function navigate(part, item) {
+  if (!state) return;
+  const next = usable({ ...state, ...part });
+  if (write(next) !== write(state)) history.pushState(null, "", write(next));
+  else drawn = { browse: drawn.browse, search: "" };
+  go(next, item);
+}
+
+/** Show a state; `item` is the query if it is at hand. */
+async function go(wanted, item) {
+  state = usable(wanted);
+  const collection = current();
+  byId("collection").value = state.collection;
+  if (!collection) return results.fail(`There is no collection ${state.collection}.`);
+  byId("facts").textContent = facts(collection);
+  showControls();
+  const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank") };
+  const open = state.id === null && !state.text;
+  const loading = questions.browse === drawn.browse ? true : load();
+  if (open && !(await loading)) return undefined;
+  browse.mark(state.id);
+  if (open || questions.search !== drawn.search) await search(item);
+  return undefined;
+}
+
+/** A state that the server can answer: without switches that the collection does not have. */
+function usable(wanted) {
+  const next = { ...wanted, collection: wanted.collection || known.collections[0]?.name || "" };
+  const collection = known.collections.find(({ name }) => name === next.collection);
+  if (!collection) return next;
+  if (!collection.text) next.text = "";
+  if (!offered(collection, next).includes(next.scoring)) next.scoring = DEFAULTS.scoring;
+  if (!collection.rerank) next.rerank = null;
+  if (known.limits?.k) next.k = Math.min(next.k, known.limits.k);
+  return next;
+}
+
+/** The scorings for this query: an item whose vector is not stored has no real-valued scores. */
+function offered({ scorings, store_vectors }, { text }) {
+  return scorings.filter((scoring) => scoring !== "asymmetric" || store_vectors !== null || text);
+}
+
+function showControls() {
+  const collection = current();
+  controls.show(state, { ...collection, scorings: offered(collection, state) }, known.limits);
+}
+
+const current = () => known.collections.find(({ name }) => name === state.collection);
+const key = (...names) => JSON.stringify(names.map((name) => `${typeof state[name]} ${state[name]}`));
+
+/** Load the page of items; whether it is there now. */
+async function load() {
+  const { collection, where, offset } = state;
+  const wanted = key("collection", "where", "offset");
+  browse.busy(true);
+  try {
+    const page = await browsing((signal) => api.items(collection, { offset, limit: PAGE, where }, signal));
+    if (!page) return false;
+    browse.show(page, collection, where);
+    browse.mark(state.id);
+    if (!where) controls.suggest(page.items, browse.fields);
+    drawn.browse = wanted;
+    browse.busy(false);
+    return true;
+  } catch (error) {
+    browse.busy(false);
+    drawn.browse = "";
+    if (error.code !== "bad_filter") browse.fail(error.message);
+    refused(error);
+    return false;
+  }
+}
+
+/** Search for the neighbours of the query and show them. */
+async function search(item) {
+  if (state.id === null && !state.text) {
+    if (browse.items.length === 0) return results.fail("There is nothing to search for.");
+    [item] = browse.items;
+    state = { ...state, id: item.id };
+    history.replaceState(null, "", write(state));
+    showControls();
+    browse.mark(state.id);
+  }
+  const asked = state;
+  const wanted = key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank");
+  results.busy(true);
+  try {
+    await searching((signal) => answer(asked, item, signal, wanted));
+  } catch (error) {
+    results.busy(false);
+    drawn.search = "";
+    refused(error);
+  }
+  return undefined;
+}
+
+/** Two questions, so that the time taken is that of the search alone: what is near, then what the whole looks like. */
+async function answer(asked, item, signal, wanted) {
+  const { collection, text, id, k, radius, where, scoring, rerank } = asked;
+  const type = typeof id === "string" && api.looksWhole(id) ? "string" : "";
+  const query = text ? { text } : item ?? await api.item(collection, id, type, signal);
+  const question = { ...(text ? { text } : { id: query.id }), k, radius, where: where || null, scoring, rerank };
+  const found = await api.search(collection, { ...question, metadata: true, symbols: true }, signal);
+  if (signal.aborted) return;
+  const { store_vectors, n_items } = current();
+  const truth = store_vectors !== null && n_items <= (known.limits?.stored ?? Infinity);
+  drawn.search = wanted;
+  settle(query);
+  results.show(query, found, asked, truth);
+  document.title = `${text || query.id} · ${collection} · rankhash`;
+  outdated(false);
+  results.busy(false);
+  try {
+    const whole = await api.search(collection, { ...question, histogram: true, truth }, signal);
+    if (!signal.aborted) say(results.complete(whole.results[0]));
+  } catch (error) {
+    if (!signal.aborted) say(results.incomplete(error.message));
+  }
+}
+
+function say(text) {
+  byId("status").textContent = text;
+}
+
+/** Take over the id as the server knows it: text that looks like an integer may be the name of an item. */
+function settle(query) {
+  if (query.id === undefined || query.id === state.id) return;
+  state = { ...state, id: query.id };
+  history.replaceState(null, "", write(state));
+  browse.mark(state.id);
+}
+
+/** Say what went wrong, where it went wrong. */
+function refused(error) {
+  const message = [error.message, error.hint].filter(Boolean).join(" ");
+  if (error.code === "bad_filter") controls.complainOfFilter(error);
+  else if (error.code === "unknown_id") controls.complain("query", message);
+  else if (error.status === 401) askForToken(`${error.message}.`);
+  else results.fail(message, error.status === 0 || error.status >= 429 ? again : null);
+  say(message);
+  outdated(true);
+}
+
+function again() {
+  if (known.collections.length) go(state);
+  else start();
+}
+
+function outdated(is) {
+  document.body.classList.toggle("outdated", is);
+}
+
+function facts({ n_items, hasher, n_symbols, arity, bits, store_vectors }) {
+  const code = `${count(n_symbols, "symbol")} of arity ${arity} (${number(bits)} bits)`;
+  return [count(n_items, "item"), hasher, code, store_vectors ? `vectors as ${store_vectors}` : "codes only"].join(" · ");
+}

@@ -1,0 +1,42 @@
+// What the page shows is its address: every state can be shared, and back and forward work.
+
+import { looksWhole } from "./api.js";
+
+export const DEFAULTS = Object.freeze({
+  collection: "", id: null, text: "", k: 10, radius: null, where: "", scoring: "hamming", rerank: null, offset: 0,
+});
+
+/** The state of an address' query; whatever cannot be read is as if it were not there. */
+export function read(query) {
+  const given = new URLSearchParams(query);
+  const state = { ...DEFAULTS };
+  for (const name of ["collection", "text", "where", "scoring"]) state[name] = given.get(name) ?? DEFAULTS[name];
+  state.k = whole(given.get("k"), 1) ?? DEFAULTS.k;
+  state.rerank = whole(given.get("rerank"), 1);
+  state.offset = whole(given.get("offset"), 0) ?? 0;
+  const radius = Number.parseFloat(given.get("radius") ?? "");
+  state.radius = radius >= 0 && radius < Infinity ? radius : null;
+  if (given.has("id")) state.id = parseId(given.get("id"), given.get("type"));
+  return state;
+}
+
+/** The address of a state, without what is as usual. */
+export function write(state) {
+  const query = new URLSearchParams();
+  for (const [name, usual] of Object.entries(DEFAULTS)) {
+    if (state[name] !== usual) query.set(name, String(state[name]));
+  }
+  if (typeof state.id === "string" && looksWhole(state.id)) query.set("type", "string");
+  return `?${query}`;
+}
+
+/** An id as it was typed: an integer if it reads as one, unless it is said to be text. */
+export function parseId(text, type) {
+  if (type === "string" || !looksWhole(text)) return text;
+  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+}
+
+function whole(text, least) {
+  const value = /^\d{1,9}$/.test(text ?? "") ? Number(text) : NaN;
+  return value >= least ? value : null;
+}

@@ -1,0 +1,57 @@
+"""For those who watch the server: ``/healthz``, ``/readyz``, ``/metrics``."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from . import openapi
+from .errors import ApiError
+from .metrics import family, histogram
+from .models import Status
+from .state import State, json_answer, state_of
+
+router = APIRouter()
+
+
+@router.get("/healthz", responses={200: {"model": Status}}, summary="Whether the process answers")
+async def healthz() -> Response:
+    """Answers as long as the process does."""
+    return json_answer({"status": "ok"})
+
+
+@router.get("/readyz", responses=openapi.answers(Status), summary="Whether searches are answered")
+async def readyz(request: Request) -> Response:
+    """Answers 200 once every collection is in memory, and 503 before and at the end."""
+    if not state_of(request).ready:
+        raise ApiError(503, "not_ready", "the collections are being read", "try again in a second")
+    return json_answer({"status": "ready"})
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=openapi.answers(None), summary="Counters")
+async def metrics(request: Request) -> Response:
+    """Counters in Prometheus' text format."""
+    state = state_of(request)
+    sizes = await state.in_thread(lambda: {name: len(served.collection) for name, served in state.collections.items()})
+    text = "\n".join(_lines(state, sizes)) + "\n"
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _lines(state: State, sizes: dict[str, int]) -> list[str]:
+    counters, batcher = state.metrics, state.batcher
+    requests = {f'{{route="{route}",status="{status}"}}': n for (route, status), n in sorted(counters.requests.items())}
+    items = {f'{{collection="{_escaped(name)}"}}': n for name, n in sizes.items()}
+    return [
+        *family("rankhash_requests_total", "counter", "Requests that were answered.", requests),
+        *histogram("rankhash_request_seconds", "How long answers took.", counters.times, counters.seconds),
+        *family("rankhash_requests_in_flight", "gauge", "Requests being answered.", {"": counters.in_flight}),
+        *family("rankhash_batches_total", "counter", "Native searches.", {"": batcher.n_batches}),
+        *family("rankhash_batched_requests_total", "counter", "Requests in them.", {"": batcher.n_requests}),
+        *family("rankhash_queries_total", "counter", "Queries in them.", {"": batcher.n_rows}),
+        *family("rankhash_items", "gauge", "Items of a collection.", items),
+    ]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
