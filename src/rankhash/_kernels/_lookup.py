@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from .. import _native
 from ._codes import packed_bytes
 from ._scan import CodesView, empty_results
 from ._types import F32, F64, I64, U8, U32
+
+Nearest = TypeVar("Nearest", bound=tuple[Any, ...])
+Within = TypeVar("Within", bound=tuple[Any, ...])
 
 ROW_PADDING = 8
 """Bytes behind the last row of a hash table."""
@@ -71,7 +75,7 @@ def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int,
     for table in arrays:
         table.rows[-ROW_PADDING:] = 0
     offsets, places, rows = map(list, zip(*arrays, strict=True))
-    _native.build_tables(view.native(), start, size, spans, offsets, places, rows, n_threads)
+    _native.build_tables(view.native, start, size, spans, offsets, places, rows, n_threads)
     return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
 
 
@@ -88,7 +92,28 @@ class TablesView:
         self.n_sealed = n_sealed
         self._parts = store, segments, stale, changed
         tables = [segment.native for segment in segments]
-        self.native = _native.TablesView(store.native(), tables, n_sealed, stale, changed.native())
+        self.native = _native.TablesView(store.native, tables, n_sealed, stale, changed.native)
+
+
+class Lone(Generic[Nearest, Within]):
+    """Lone queries without weights or filters: the short way, in one call, since they take a few microseconds.
+
+    ``search(codes, k, n_threads)`` and ``search_radius(codes, radius, n_threads)`` give None to arguments that are not
+    plain (the long way explains them, or takes them), and False to a query that is better scanned. ``budgets`` has
+    pairs (k up to which, nanoseconds); ``kinds`` are the classes of the answers.
+    """
+
+    def __init__(
+        self,
+        view: TablesView,
+        budgets: list[tuple[int, float]],
+        radius_budget: float,
+        kinds: tuple[type[Nearest], type[Within]],
+    ) -> None:
+        self._view = view
+        native: Any = _native.Lone(view.native, budgets, radius_budget, *kinds)
+        self.search: Callable[[Any, Any, Any], Nearest | Literal[False] | None] = native.search
+        self.search_radius: Callable[[Any, Any, Any], Within | Literal[False] | None] = native.search_radius
 
 
 def lookup(

@@ -73,13 +73,6 @@ class CostModel:
                 break
         return model
 
-    def budget(self, k: float, n_queries: int) -> float:
-        """How long a query for ``k`` neighbours may try."""
-        for known, tries in self.tries.items():
-            if k <= known:
-                return tries[n_queries >= MANY]
-        return 0.0
-
     def state(self) -> dict[str, Any]:
         """Plain numbers for a file."""
         return {"n_codes": self.n_codes, "tries": [[k, *tries] for k, tries in self.tries.items()]}

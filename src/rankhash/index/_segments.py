@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import FileFormatError
-from ._cost import SAMPLE, CostModel
+from ..neighbors import Neighbors, RadiusNeighbors
+from ._cost import RADIUS_SHARE, SAMPLE, CostModel, scan_cost
 from ._store import CodeStore
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 Span = tuple[int, int]
+Lone = _kernels.Lone[Neighbors, RadiusNeighbors]
 
 TAIL = 1 << 14
 _GROWTH = 4  # a new segment takes in the one before it if that is at most so many times larger
@@ -59,11 +61,13 @@ class TableStore(CodeStore):
     """Codes with ids, most of them also in hash tables."""
 
     tail = TAIL
+    _tables_view: _kernels.TablesView | None
+    lone: Lone | None
+    """The short way for lone queries; made by the first search after a change."""
 
     def __init__(self, layout: CodeLayout, n_tables: int | str = "auto") -> None:
         super().__init__(layout)
         self.n_tables = n_tables
-        self._last_view: tuple[tuple[Any, ...], _kernels.TablesView | None] = ((), None)
         self.segments: list[_kernels.Segment] = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -80,17 +84,33 @@ class TableStore(CodeStore):
         return super().nbytes + stale + self.changed.nbytes + sum(segment.nbytes for segment in self.segments)
 
     def tables_view(self, live: U8 | None) -> _kernels.TablesView:
-        """What look-up reads, with ``live`` in place of the store's own; kept while nothing changes."""
-        parts = (self.blocks, self.ids, live, self.segments, self.size, self.n_ordered)
-        known, view = self._last_view
-        if view is not None and all(a is b or (type(a) is int and a == b) for a, b in zip(parts, known, strict=True)):
-            return view
+        """What look-up reads, with ``live`` in place of the store's own, for which it is kept until a change."""
+        if live is self.live and self._tables_view is not None:
+            return self._tables_view
         view = _kernels.TablesView(self.view(live), self.segments, self.n_sealed, self.stale, self._changed_view(live))
-        if live is self.live and len(self.changed) == 0:
-            self._last_view = parts, view
+        if live is self.live:
+            self._tables_view = view
+            self.lone = self._make_lone(view) if self.segments else None
         return view
 
+    def tries(self) -> list[tuple[int, float, float]]:
+        """Nanoseconds that look-up of up to k neighbours may try, for a few queries and for many."""
+        return [(k * len(self) // self.size, *tries) for k, tries in self.cost_model.tries.items()]
+
+    def radius_try(self, n_queries: int) -> float:
+        """Nanoseconds that look-up within a radius may try."""
+        return RADIUS_SHARE * scan_cost(self.layout, self.size, n_queries) if self.segments else 0.0
+
+    def _make_lone(self, view: _kernels.TablesView) -> Lone:
+        budgets = [(k, few) for k, few, _ in self.tries()]
+        return _kernels.Lone(view, budgets, self.radius_try(1), (Neighbors, RadiusNeighbors))
+
     # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._tables_view = None
+        self.lone = None
 
     def add(self, codes: U8, ids: I64) -> None:
         """Add codes under ids that are unique and not alive here."""
@@ -145,7 +165,7 @@ class TableStore(CodeStore):
 
     def _set_changed(self, positions: I64) -> None:
         self.changed = positions
-        self._last_view = ((), None)
+        self._forget()
         self._changed_blocks: U8 | None = None
         self.stale: U8 | None = None
         if len(positions):
