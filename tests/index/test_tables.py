@@ -208,6 +208,27 @@ def test_replaced_codes_are_found_at_once_and_many_of_them_make_new_tables(rng):
     assert index.search(code, 3).ids.tolist() == [[0, 1, 2]]
 
 
+def test_tables_made_beside_changes_are_of_use_only_if_no_code_has_moved(rng):
+    class Later(EagerStore):
+        def _seal(self):
+            pass
+
+    layout = CodeLayout(32, 4)
+    codes = clustered(rng, layout, 1000)
+    store = Later(layout)
+    store.add(codes, np.arange(1000))
+    plan = store.plan()
+    store.add(codes, np.arange(1000, 2000))
+    store.remove(np.arange(10))
+    assert store.install(plan, *plan.make(1))
+    assert store.n_sealed == 768
+    for change in (lambda: store.write(np.array([900]), codes[:1]), store.compact):
+        plan = store.plan()
+        change()
+        assert not store.install(plan, *plan.make(1))
+    assert store.plan().make(1, lambda: True) is None
+
+
 def test_searches_make_no_tables(rng):
     layout = CodeLayout(32, 4)
     index = Eager(layout)
@@ -345,7 +366,8 @@ def test_a_lone_query_that_is_wrong_is_refused_in_words(rng, codes):
 
 def test_tries_are_as_long_as_makes_their_mean_cost_smallest():
     costs = np.array([10.0, 20.0, 30.0, 900.0, np.inf])
-    assert best_try(costs, 1000.0) == pytest.approx(30 * 1.25)
+    assert best_try(costs, 1000.0) == pytest.approx((1000 - (10 + 20 + 30 + 2 * 1030) / 5) / 2)
+    assert best_try(np.array([10.0, 700.0, 700.0, 700.0]), 1000.0) == pytest.approx(700 * 1.25)
     assert best_try(np.full(64, np.inf), 1000.0) == 0
     assert best_try(np.array([990.0] * 10), 1000.0) == 0
     assert best_try(np.empty(0), 1000.0) == 0

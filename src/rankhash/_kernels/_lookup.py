@@ -61,22 +61,33 @@ class KeyArrays(NamedTuple):
     rows: U8
 
 
-def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int, int]], n_threads: int) -> Segment:
-    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys."""
-    n_bytes = packed_bytes(view.n_symbols, view.arity)
-    arrays = [
-        KeyArrays(
-            np.empty(view.arity**count + 1, np.uint32),
-            np.empty(size, np.uint32),
-            np.empty(size * n_bytes + ROW_PADDING, np.uint8),
-        )
-        for _, count in spans
-    ]
-    for table in arrays:
-        table.rows[-ROW_PADDING:] = 0
-    offsets, places, rows = map(list, zip(*arrays, strict=True))
-    _native.build_tables(view.native, start, size, spans, offsets, places, rows, n_threads)
+def build_segment(
+    view: CodesView,
+    start: int,
+    size: int,
+    spans: list[tuple[int, int]],
+    n_threads: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Segment | None:
+    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys.
+
+    ``stopped`` is asked before each table; if it says so, there is no segment.
+    """
+    arrays = []
+    for span in spans:
+        if stopped():
+            return None
+        table = _empty_table(view, size, span)
+        _native.build_tables(view.native, start, size, [span], [table.offsets], [table.places], [table.rows], n_threads)
+        arrays.append(table)
     return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
+
+
+def _empty_table(view: CodesView, size: int, span: tuple[int, int]) -> KeyArrays:
+    n_bytes = packed_bytes(view.n_symbols, view.arity)
+    rows = np.empty(size * n_bytes + ROW_PADDING, np.uint8)
+    rows[-ROW_PADDING:] = 0
+    return KeyArrays(np.empty(view.arity ** span[1] + 1, np.uint32), np.empty(size, np.uint32), rows)
 
 
 class TablesView:

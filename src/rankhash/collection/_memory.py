@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError
 from ..index import FlatIndex, Index
+from ..index._later import LaterIndex
 from . import _chunks, _removed
 from ._schema import State
 
@@ -17,15 +18,20 @@ I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 
 
+KINDS = {"auto": 1_000_000, "flat": None, "tables": 0}
+"""Kinds of index, and from how many codes on they have hash tables; below, scanning is about as fast."""
+
+
 class Memory:
     """All codes that can be found, under their numbers, as of one generation."""
 
-    def __init__(self, layout: CodeLayout) -> None:
+    def __init__(self, layout: CodeLayout, kind: str) -> None:
         self._layout = layout
+        self._kind = kind
         self._reset()
 
     def _reset(self) -> None:
-        self.index = new_index(self._layout, 0)
+        self.index = new_index(self._layout, self._kind)
         self.generation = -1
         self.epoch = -1
         self._next = 0  # numbers below it are in the index, or removed
@@ -58,8 +64,6 @@ class Memory:
     def _take_codes(self, connection: sqlite3.Connection) -> None:
         layout, start = self._layout, self._next
         n_codes = _chunks.count(connection, layout, start)
-        if start == 0:
-            self.index = new_index(layout, n_codes)
         codes = np.empty((n_codes, layout.n_bytes), np.uint8)
         chunks: list[_chunks.Chunk] = []
         filled = 0
@@ -95,9 +99,9 @@ class Memory:
             self.index.remove(numbers)
 
 
-def new_index(layout: CodeLayout, n_codes: int) -> Index:  # noqa: ARG001
-    """The kind of index that suits so many codes."""
-    return FlatIndex(layout)
+def new_index(layout: CodeLayout, kind: str) -> Index:
+    """An empty index: one of :data:`KINDS`."""
+    return FlatIndex(layout) if kind == "flat" else LaterIndex(layout)
 
 
 def _are_next(chunks: list[_chunks.Chunk], start: int) -> bool:

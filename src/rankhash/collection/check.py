@@ -131,7 +131,7 @@ def _vector_problems(store: Store, connection: sqlite3.Connection) -> Iterator[s
 def _together(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
     """Whether chunks, removed items, rows and the state tell one story."""
     state = read_state(connection)
-    memory = Memory(store.layout)
+    memory = Memory(store.layout, "flat")
     memory.follow(connection, state)
     numbers = memory.index.ids
     if len(numbers) and numbers[-1] >= state.next_number:

@@ -69,6 +69,10 @@ class Stats:
     """Codes of removed items that still take room; ``compact`` drops them"""
     generation: int
     file_bytes: int
+    index: str = ""
+    """What searches of this handle read: ``"flat"`` or ``"4 tables"``, and whether tables are being made"""
+    index_bytes: int = 0
+    """Memory that it takes; 0 before the first search"""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ it that are not much larger. Tables are made in calls that change the index, nev
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -57,6 +59,38 @@ def key_spans(layout: CodeLayout, n: int, n_tables: int | str) -> list[Span]:
     return [(first, min(stop - first, longest)) for first, stop in pairwise(cuts)]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Tables to be made. Nobody needs to wait meanwhile: the codes that they are of may only be added to, see
+    :meth:`TableStore.install`.
+    """
+
+    layout: CodeLayout
+    view: _kernels.CodesView
+    kept: list[_kernels.Segment]
+    """The segments before the new one."""
+    start: int
+    size: int
+    spans: list[Span]
+    sample: U8
+    """Codes to measure the costs of look-up with; none if those are known."""
+    edition: int
+
+    def make(
+        self, n_threads: int, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[_kernels.Segment, CostModel | None] | None:
+        """The new segment, and what look-up costs with it; None if ``stopped``, which is asked between tables."""
+        segment = _kernels.build_segment(self.view, self.start, self.size, self.spans, n_threads, stopped)
+        if segment is None or stopped():
+            return None
+        if not len(self.sample):
+            return segment, None
+        layout, blocks = self.layout, _kernels.allocate_blocks(0, self.layout.bits)
+        nothing = _kernels.CodesView(blocks, 0, layout.n_symbols, layout.arity, None, None, 0)
+        tables = _kernels.TablesView(self.view, [*self.kept, segment], self.start + self.size, None, nothing)
+        return segment, CostModel.measure(layout, tables, self.sample, n_threads)
+
+
 class TableStore(CodeStore):
     """Codes with ids, most of them also in hash tables."""
 
@@ -68,6 +102,7 @@ class TableStore(CodeStore):
     def __init__(self, layout: CodeLayout, n_tables: int | str = "auto") -> None:
         super().__init__(layout)
         self.n_tables = n_tables
+        self.edition = 0  # goes up when codes that are there change or move
         self.segments: list[_kernels.Segment] = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -120,6 +155,7 @@ class TableStore(CodeStore):
     def write(self, positions: I64, codes: U8) -> None:
         """Replace the codes at the given positions."""
         super().write(positions, codes)
+        self.edition += 1
         inside = positions[positions < self.n_sealed]
         if len(inside):
             self._set_changed(np.union1d(self.changed, inside))
@@ -128,6 +164,7 @@ class TableStore(CodeStore):
 
     def compact(self) -> None:
         """Write the living codes anew, in the order of their ids, and make their tables."""
+        self.edition += 1
         self.segments = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -136,18 +173,35 @@ class TableStore(CodeStore):
 
     def _seal(self) -> None:
         """Make tables of the codes at the end, if there are enough of them."""
+        plan = self.plan()
+        if plan is not None:
+            made = plan.make(_kernels.default_threads())
+            assert made is not None
+            self.install(plan, *made)
+
+    def plan(self) -> Plan | None:
+        """Which tables are to be made of the codes at the end, or None if they are too few."""
         start, stop = self.n_sealed, self.size // _kernels.BLOCK * _kernels.BLOCK
         if self.size - start < self.tail or stop == start:
-            return
+            return None
         kept = list(self.segments)
         while kept and kept[-1].size <= _GROWTH * (stop - start):
             start = kept.pop().start
-        segment = self._build(start, stop - start)
-        self.segments = [*kept, segment]
-        self._set_changed(self.changed[self.changed < start])
-        if self.cost_model.is_stale(self.n_sealed):
-            chosen = np.random.default_rng(0).integers(0, self.n_sealed, SAMPLE)
-            self.cost_model = CostModel.measure(self.layout, self.tables_view(None), self.codes_at(chosen))
+        spans = key_spans(self.layout, stop - start, self.n_tables)
+        sample = np.empty(0, np.int64)
+        if self.cost_model.is_stale(stop):
+            sample = np.random.default_rng(0).integers(0, stop, SAMPLE)
+        codes = self.codes_at(sample)
+        return Plan(self.layout, self.view(None), kept, start, stop - start, spans, codes, self.edition)
+
+    def install(self, plan: Plan, segment: _kernels.Segment, model: CostModel | None) -> bool:
+        """Search through what a plan made from now on; False if its codes have changed since."""
+        if plan.edition != self.edition:
+            return False
+        self.segments = [*plan.kept, segment]
+        self.cost_model = model or self.cost_model
+        self._set_changed(self.changed[self.changed < plan.start])
+        return True
 
     def _renew_segments(self) -> None:
         """Make the tables anew that hold changed codes."""
@@ -161,7 +215,9 @@ class TableStore(CodeStore):
 
     def _build(self, start: int, size: int) -> _kernels.Segment:
         spans = key_spans(self.layout, size, self.n_tables)
-        return _kernels.build_segment(self.view(None), start, size, spans, _kernels.default_threads())
+        segment = _kernels.build_segment(self.view(None), start, size, spans, _kernels.default_threads())
+        assert segment is not None
+        return segment
 
     def _set_changed(self, positions: I64) -> None:
         self.changed = positions

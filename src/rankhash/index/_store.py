@@ -25,6 +25,7 @@ U8 = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
 _BATCH = 1 << 16
+_SPARE = 1 << 16  # room for codes behind the first ones, so that adding a few copies nothing
 _FEW = 4096  # dead or unordered codes that are always tolerated
 
 
@@ -183,8 +184,10 @@ class CodeStore:
         old = self.blocks
         if size <= len(old) * _kernels.BLOCK:
             return
-        room = size if self.size == 0 else max(size, self.size + self.size // 16)
-        self.blocks = _kernels.allocate_blocks(room, self.layout.bits, start=old)
+        growth = size // 16 if self.size else min(size // 16, _SPARE)
+        self.blocks = _kernels.allocate_blocks(size + growth, self.layout.bits)
+        n_used = -(-self.size // _kernels.BLOCK)
+        self.blocks[:n_used] = old[:n_used]
         if self.live is not None:
             more = (len(self.blocks) - len(old)) * _kernels.SLICE
             self.live = np.concatenate([self.live, np.full(more, 0xFF, np.uint8)])
