@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -135,14 +134,6 @@ class TableIndex(Index):
         k = self._check_k(k, len(checked))
         return self._search(checked, k, weights, filter, n_threads, None)
 
-    def search_tables(
-        self, tables: ArrayLike, k: int, *, filter: ArrayLike | None = None, n_threads: int | None = None
-    ) -> Neighbors:
-        """The k codes with the smallest sums of table entries, by a scan: see :meth:`FlatIndex.search_tables`."""
-        checked = self._check_tables(tables)
-        k = self._check_k(k, len(checked))
-        return Neighbors(*_kernels.search_tables(self._view(filter), checked, k, _kernels.resolve_threads(n_threads)))
-
     def search_radius(
         self,
         codes: ArrayLike,
@@ -259,8 +250,7 @@ class TableIndex(Index):
         n_threads: int | None,
         stats: F64 | None,
     ) -> RadiusNeighbors:
-        if not isinstance(radius, Real) or not 0 <= radius < math.inf:
-            raise InvalidInputError(f"radius must be a finite number of at least 0, got {radius!r}")
+        radius = self._check_radius(radius)
         threads = _kernels.resolve_threads(n_threads)
         prepared = self._prepare_weights(codes, weights)
         limit = radius if prepared is not None else min(math.floor(radius), self.layout.n_symbols)
