@@ -2,8 +2,8 @@
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
 ``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Further ones are named by
-``BLOCKS`` of ``quality_tables``, ``rsh_tables`` and ``jrsh_tables``, and by ``reports.REPORTS``. Needs nothing but
-Python.
+``BLOCKS`` of ``quality_tables``, ``rsh_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``.
+Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import engines_tables
 import jrsh_tables
 import quality_tables
 import rsh_tables
@@ -22,10 +23,8 @@ from reports import REPORTS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
-PAGES = ("benchmarks.md", "guide/methods.md", "hashers/jrsh.md", "hashers/srsh.md")
-FILES = [HERE.parent / "README.md", *(DOCS / page for page in PAGES)]
-BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS
+FILES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").rglob("*.md"))]
+BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS | engines_tables.BLOCKS
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"

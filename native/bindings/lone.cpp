@@ -54,10 +54,11 @@ T* data(const nb::object& array) {
 template <class... Items>
 nb::object named(const nb::object& type, Items... items) {
   auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-  nb::object tuple = nb::steal(cls->tp_alloc(cls, sizeof...(items)));
+  const auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(cls, Py_tp_alloc));
+  nb::object tuple = nb::steal(allocate(cls, sizeof...(items)));
   if (!tuple.is_valid()) throw nb::python_error();
   Py_ssize_t i = 0;
-  (PyTuple_SET_ITEM(tuple.ptr(), i++, items.release().ptr()), ...);
+  (PyTuple_SetItem(tuple.ptr(), i++, items.release().ptr()), ...);
   return tuple;
 }
 
