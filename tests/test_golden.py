@@ -45,7 +45,7 @@ def test_tables_of_version_1_hold_their_codes_and_find_them():
         assert index._store.changed.tolist() == [7]
         assert index.ids.tolist() == [i for i in range(700) if i != 9]
         assert index.layout.unpack(index.get(index.ids)).tolist() == symbols[index.ids].tolist()
-        index._radius_budget = lambda _: 1e15  # through the tables, however few codes there are
+        index._store.radius_try = lambda _: 1e15  # through the tables, however few codes there are
         near = index.search_radius(index.get([8]), 0)
         equal = np.flatnonzero((symbols == symbols[8]).all(axis=1))
         assert near.ids.tolist() == [i for i in equal if i != 9]

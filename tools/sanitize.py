@@ -11,9 +11,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "sanitize"
-TESTS = ["tests/test_kernels.py", "tests/index"]
-# Child processes and scikit-learn's own checks are left to the ordinary run.
-LEFT_OUT = "not environment and not fork and not unknown_instruction and not damaged"
+TESTS = [
+    "tests/test_kernels.py",
+    "tests/test_training_kernels.py",
+    "tests/index",
+    "tests/hashers/test_joint.py",
+    "tests/hashers/test_reconstruction.py::test_refinement_takes_the_steps_of_its_slow_twin",
+    "tests/hashers/test_reconstruction.py::test_more_descents_are_never_worse",
+    "tests/collection/test_tables.py",
+]
+# Child processes, scikit-learn's own checks and long fits are left to the ordinary run.
+LEFT_OUT = "not environment and not fork and not unknown_instruction and not damaged and not program"
 RUN = """
 import sys
 sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]

@@ -70,7 +70,9 @@ def _fill(collection: Collection, p: dict[str, Any], *, stream: int = 1) -> None
 def _filled(p: dict[str, Any]) -> Iterator[Collection]:
     with tempfile.TemporaryDirectory() as folder:
         store = p.get("store_vectors")
-        with Collection.create(f"{folder}/bench.rankhash", _hasher(p), store_vectors=store) as collection:
+        # Flat: what is measured is the collection beside its index, not one kind of index beside another.
+        path = f"{folder}/bench.rankhash"
+        with Collection.create(path, _hasher(p), store_vectors=store, index="flat") as collection:
             _fill(collection, p)
             yield collection
 

@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/lone.hpp"
 #include "core/codes.hpp"
 #include "core/encode.hpp"
 #include "core/hamming.hpp"
@@ -64,9 +65,11 @@ Segment make_segment(int n_symbols, int arity, int64_t start, int64_t size, cons
                      const List<In<uint32_t, 1>>& offsets, const List<In<uint64_t, 1>>& occupied,
                      const List<In<uint32_t, 1>>& places, const List<In<uint8_t, 1>>& rows) {
   Segment segment{make_layout(n_symbols, arity), start, size, {}};
-  for (size_t t = 0; t < spans.size(); ++t)
-    segment.tables.push_back({{spans[t].first, spans[t].second}, static_cast<uint32_t>(offsets[t].shape(0) - 1),
+  for (size_t t = 0; t < spans.size(); ++t) {
+    const KeySpan span{spans[t].first, spans[t].second};
+    segment.tables.push_back({span, bits_of(segment.layout, span), static_cast<uint32_t>(offsets[t].shape(0) - 1),
                               offsets[t].data(), occupied[t].data(), places[t].data(), rows[t].data()});
+  }
   return segment;
 }
 
@@ -228,6 +231,7 @@ NB_MODULE(_native, m) {
              return TablesView{store, segments, n_sealed, data_or_null(stale), changed};
            }),
            "store"_a, "segments"_a, "n_sealed"_a, "stale"_a.none(), "changed"_a);
+  define_lone(m);
   m.def("build_tables", &fill_tables, "view"_a, "start"_a, "size"_a, "spans"_a, "offsets"_a, "places"_a, "rows"_a,
         "n_threads"_a, Released());
   m.def("mark_occupied",

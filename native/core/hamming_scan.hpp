@@ -63,6 +63,7 @@ class HammingScan {
  private:
   void make_masks(const uint8_t* rows, int64_t n) {
     n_digits_ = view_.layout.n_bits;
+    digits_.reserve(n * n_digits_);
     for (int64_t q = 0; q < n; ++q, rows += view_.layout.n_bytes)
       for (int t = 0; t < n_digits_; ++t) digits_.push_back(rows[t >> 3] >> (t & 7) & 1 ? ~0u : 0u);
   }
@@ -70,6 +71,7 @@ class HammingScan {
   void make_offsets(const uint8_t* rows, int64_t n) {
     const Layout& layout = view_.layout;
     n_digits_ = digits_of(layout);
+    digits_.reserve(n * n_digits_);
     const bool binary = layout.arity == 2;
     const int bits = binary ? kBinaryGroup : layout.symbol_bits;
     const uint32_t value_bytes = binary ? 2 * kSlice : kSlice;

@@ -92,7 +92,7 @@ RadiusHits join(HitLists<Distance>& lists, const RadiusHits& scanned, const std:
 
 }  // namespace
 
-void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k, const LookupOptions& options,
+bool lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k, const LookupOptions& options,
             int64_t* ids, float* distances) {
   const Layout& layout = view.store.layout;
   const HammingMetric metric(layout);
@@ -105,11 +105,23 @@ void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k
                       },
                       [&](int64_t q, const auto& hits) { write_row(hits, k, ids + q * k, distances + q * k); }),
                   k, options.stats);
-  if (!options.scan || scanned.queries().empty()) return;
+  if (scanned.queries().empty()) return true;
+  if (!options.scan) return false;
   const auto rows = gather(queries, layout.n_bytes, scanned.queries());
   search_hamming(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
                  scanned.distances());
   scanned.write(ids, distances);
+  return true;
+}
+
+bool lookup_radius_one(const TablesView& view, const uint8_t* query, int radius, double budget,
+                       std::vector<HammingHit>& hits) {
+  const Layout& layout = view.store.layout;
+  const HammingMetric metric(layout);
+  LookupQuery look(view, query, metric, Within<int32_t>(std::min(radius, layout.n_symbols)), budget);
+  if (!look.run()) return false;
+  hits = look.finish();
+  return true;
 }
 
 RadiusHits lookup_radius(const TablesView& view, const uint8_t* queries, int64_t n, int radius,

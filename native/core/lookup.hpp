@@ -36,10 +36,15 @@ struct LookupOptions {
   bool scan;           // false: queries over budget get no answer
 };
 
-void lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k, const LookupOptions& options,
+// False: some queries got no answer.
+bool lookup(const TablesView& view, const uint8_t* queries, int64_t n, int64_t k, const LookupOptions& options,
             int64_t* ids, float* distances);
 RadiusHits lookup_radius(const TablesView& view, const uint8_t* queries, int64_t n, int radius,
                          const LookupOptions& options);
+
+// The hits of one query; false: it is too dear.
+bool lookup_radius_one(const TablesView& view, const uint8_t* query, int radius, double budget,
+                       std::vector<HammingHit>& hits);
 
 // By the sum of the weights (n_symbols) of the differing symbols; tables as for search_tables, made of the same.
 void lookup_weighted(const TablesView& view, const uint8_t* queries, const float* weights, const float* tables,

@@ -50,9 +50,10 @@ class LookupQuery {
     in_order_ = segment.start + segment.size <= view_.store.ids.n_ordered;
     const size_t n = segment.tables.size();
     shells_.clear();
+    shells_.reserve(n);
     for (const KeyTable& table : segment.tables) shells_.emplace_back(row_.bytes(), segment.layout, table.span);
     counts_.assign(n, 0);
-    mark_spans(segment);
+    differing_.resize(row_.n_words());
     next_cost_.resize(n);
     for (size_t t = 0; t < n; ++t) __builtin_prefetch(segment.tables[t].offsets + shells_[t].key());
     for (size_t t = 0; t < n; ++t) next_cost_[t] = bucket_cost(t);
@@ -70,17 +71,6 @@ class LookupQuery {
       if (complete) stats_.radius = segment.layout.n_symbols;
     }
     return true;
-  }
-
-  void mark_spans(const Segment& segment) {
-    span_bits_.assign(segment.tables.size() * row_.n_words(), 0);
-    differing_.resize(row_.n_words());
-    const int b = segment.layout.symbol_bits;
-    for (size_t t = 0; t < segment.tables.size(); ++t) {
-      const KeySpan& span = segment.tables[t].span;
-      for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit)
-        span_bits_[t * row_.n_words() + (bit >> 6)] |= uint64_t{1} << (bit & 63);
-    }
   }
 
   // What looking at the query's own bucket costs, exactly.
@@ -225,6 +215,7 @@ class LookupQuery {
   void make_masks() {
     if (!masks_.empty()) return;
     const int n_bits = view_.store.layout.n_bits;
+    masks_.reserve(n_bits);
     for (int t = 0; t < n_bits; ++t) masks_.push_back(row_.bytes()[t >> 3] >> (t & 7) & 1 ? ~0u : 0u);
   }
 
@@ -279,7 +270,7 @@ class LookupQuery {
     for (int t = 0; t < static_cast<int>(counts_.size()); ++t) {
       if (t == table_ || !counts_[t]) continue;
       int distance = 0;
-      const uint64_t* bits = span_bits_.data() + t * row_.n_words();
+      const std::vector<uint64_t>& bits = segment_->tables[t].span_bits;
       for (int w = 0; w < row_.n_words(); ++w) distance += std::popcount(differing_[w] & bits[w]);
       if (distance < counts_[t]) return true;
     }
@@ -301,7 +292,6 @@ class LookupQuery {
   const Segment* segment_ = nullptr;
   bool in_order_ = false;  // positions of the segment are in the order of their ids
   int table_ = 0;
-  std::vector<uint64_t> span_bits_;  // per table: the bits of its key's symbols
   std::vector<uint64_t> differing_;
   std::vector<Shells> shells_;
   std::vector<int> counts_;  // per table: radii that were looked at, 0 … counts - 1

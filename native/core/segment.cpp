@@ -104,6 +104,13 @@ uint32_t key_of(const uint8_t* row, const Layout& layout, const KeySpan& span) {
   return key;
 }
 
+std::vector<uint64_t> bits_of(const Layout& layout, const KeySpan& span) {
+  std::vector<uint64_t> words((layout.n_bits + 63) / 64);
+  const int b = layout.symbol_bits;
+  for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit) words[bit >> 6] |= uint64_t{1} << (bit & 63);
+  return words;
+}
+
 void mark_occupied(const uint32_t* offsets, uint32_t n_keys, uint64_t* occupied) {
   for (uint32_t word = 0; word < (n_keys + 63) / 64; ++word) {
     uint64_t bits = 0;

@@ -24,6 +24,7 @@ struct KeySpan {
 
 struct KeyTable {
   KeySpan span;
+  std::vector<uint64_t> span_bits;  // the bits of a packed row that make the key
   uint32_t n_keys;           // arity^count
   const uint32_t* offsets;   // n_keys + 1
   const uint64_t* occupied;  // a bit a key: its bucket is not empty
@@ -49,6 +50,9 @@ struct KeyTableOut {
   uint32_t* places;
   uint8_t* rows;
 };
+
+// The bits of a packed row, in words, that make the key.
+std::vector<uint64_t> bits_of(const Layout& layout, const KeySpan& span);
 
 // The key of a packed row that is readable for kRowPadding bytes behind its end.
 uint32_t key_of(const uint8_t* row, const Layout& layout, const KeySpan& span);

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .errors import InvalidInputError, LayoutMismatchError
 
 MAX_SYMBOLS = 4096
 MAX_ARITY = 16
+
+_UINT8 = np.dtype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,12 @@ class CodeLayout:
         """Bits that one symbol takes: ceil(log2 arity)."""
         return (self.arity - 1).bit_length()
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of one code: what it costs in storage."""
         return self.n_symbols * self.bits_per_symbol
 
-    @property
+    @cached_property
     def n_bytes(self) -> int:
         """Bytes of one packed code."""
         return _kernels.packed_bytes(self.n_symbols, self.arity)
@@ -89,11 +92,11 @@ class CodeLayout:
 
     def check(self, codes: Any) -> NDArray[np.uint8]:
         """``codes`` as a contiguous array, after making sure that they have this layout."""
-        given = np.asarray(codes)
-        self._check_shape(given, self.n_bytes, "codes")
-        if given.dtype != np.uint8:
+        checked: NDArray[np.uint8] = np.ascontiguousarray(codes)
+        if checked.ndim != 2 or checked.shape[1] != self.n_bytes or checked.dtype != _UINT8:
+            given = np.asarray(codes)  # ascontiguousarray makes a row of a single number
+            self._check_shape(given, self.n_bytes, "codes")
             raise LayoutMismatchError(f"codes must be uint8, got {given.dtype}; pack symbols with layout.pack first")
-        checked: NDArray[np.uint8] = np.ascontiguousarray(given)
         bad = _kernels.first_invalid_code(checked, self.n_symbols, self.arity)
         if bad >= 0:
             raise LayoutMismatchError(

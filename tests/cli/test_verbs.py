@@ -121,7 +121,7 @@ def test_the_program_is_installed_and_completes():
 
 def test_fit_learns_the_same_from_every_order_of_blocks(folder):
     facts = json.loads(fine("fit", "vectors.npy", "--out", "a", "--n-symbols", 8, "--labels", "labels.npy", "--json"))
-    assert (facts["n_vectors"], facts["bits"], facts["method"]) == (120, 16, "RSH")
+    assert (facts["n_vectors"], facts["bits"], facts["method"]) == (120, 24, "JRSH")
     again = json.loads(fine("fit", "vectors.npy", "--out", "b", "--n-symbols", 8, "--labels", "labels.npy", "--json"))
     assert facts["fingerprint"] == again["fingerprint"] == load_hasher("a").fingerprint
     (folder / "labels.txt").write_text("\n".join(map(str, np.load("labels.npy"))))

@@ -74,6 +74,8 @@ class IndexContract:
         assert_same(index.search(codes, k), oracles.nearest(distances, ids, k))
         assert_same(index.search(codes[:1], k), oracles.nearest(distances[:1], ids, k))
         assert_same(index.search_radius(codes, 2), oracles.within(distances, ids, 2))
+        assert_same(index.search_radius(codes[:1], 2), oracles.within(distances[:1], ids, 2))
+        assert_same(index.search_radius(codes[:1], 9), oracles.within(distances[:1], ids, 9))
         weights = rng.integers(0, 4, layout.n_symbols) / 2
         heavy = oracles.weighted(queries, symbols, weights)
         assert_same(index.search(codes, k, weights=weights), oracles.nearest(heavy, ids, k))

@@ -19,6 +19,9 @@ from rankhash import (
     FileFormatError,
     FlatIndex,
     InvalidInputError,
+    LayoutMismatchError,
+    Neighbors,
+    RadiusNeighbors,
     TableIndex,
     _files,
     _kernels,
@@ -32,28 +35,30 @@ from .contract import LAYOUTS, IndexContract, assert_same, draw
 
 
 class EagerStore(TableStore):
+    """Makes tables of few codes and tries them however long it takes."""
+
     tail = 64
+    longest = 1e15
+
+    def tries(self):
+        return [(1 << 40, self.longest, self.longest)] if self.segments else []
+
+    def radius_try(self, n_queries):
+        return 1e15 if self.segments else 0.0
+
+
+class HesitantStore(EagerStore):
+    """Gives up in the middle of many queries."""
+
+    longest = 2000.0
 
 
 class Eager(TableIndex):
-    """Makes tables of few codes and tries them however long it takes."""
-
     _store_class: ClassVar = EagerStore
-
-    def _budget(self, k, n_queries, chosen):
-        return 1e15 if self._store.segments else 0.0
-
-    def _radius_budget(self, n_queries):
-        return 1e15 if self._store.segments else 0.0
 
 
 class Hesitant(Eager):
-    """Gives up in the middle of many queries."""
-
-    def _budget(self, k, n_queries, chosen):
-        return 2000.0 if self._store.segments else 0.0
-
-    _radius_budget = Eager._radius_budget
+    _store_class: ClassVar = HesitantStore
 
 
 class Single(Eager):
@@ -110,7 +115,8 @@ def test_lookup_finds_what_brute_force_finds(seed, arity, n_symbols, n, n_tables
     rng = np.random.default_rng(seed)
     layout = CodeLayout(n_symbols, arity)
     index = Eager(layout, n_tables=n_tables)
-    index._budget = index._radius_budget = lambda *_: budget
+    index._store.longest = budget
+    index._store.radius_try = lambda _: budget
     symbols = draw(rng, layout, n)
     symbols[: n // 3] = symbols[0]  # many equals
     index.add(layout.pack(symbols))
@@ -202,6 +208,27 @@ def test_replaced_codes_are_found_at_once_and_many_of_them_make_new_tables(rng):
     assert index.search(code, 3).ids.tolist() == [[0, 1, 2]]
 
 
+def test_tables_made_beside_changes_are_of_use_only_if_no_code_has_moved(rng):
+    class Later(EagerStore):
+        def _seal(self):
+            pass
+
+    layout = CodeLayout(32, 4)
+    codes = clustered(rng, layout, 1000)
+    store = Later(layout)
+    store.add(codes, np.arange(1000))
+    plan = store.plan()
+    store.add(codes, np.arange(1000, 2000))
+    store.remove(np.arange(10))
+    assert store.install(plan, *plan.make(1))
+    assert store.n_sealed == 768
+    for change in (lambda: store.write(np.array([900]), codes[:1]), store.compact):
+        plan = store.plan()
+        change()
+        assert not store.install(plan, *plan.make(1))
+    assert store.plan().make(1, lambda: True) is None
+
+
 def test_searches_make_no_tables(rng):
     layout = CodeLayout(32, 4)
     index = Eager(layout)
@@ -282,9 +309,65 @@ def test_statistics_count_what_happened(rng):
             index.statistics(codes[:1], k=k, radius=radius)
 
 
+@pytest.mark.parametrize("layout", [CodeLayout(64, 2), CodeLayout(32, 4), CodeLayout(13, 7)], ids=str)
+def test_a_lone_query_is_answered_as_in_a_batch_whatever_its_arguments_are(rng, layout):
+    index = Eager(layout)
+    index.add(clustered(rng, layout, 3000))
+    queries = clustered(rng, layout, 12)
+    every_other = np.repeat(queries, 2, axis=1)[:, ::2]
+    nearest, within = index.search(queries, 5), index.search_radius(queries, 9)
+    assert index._store.lone is not None
+    for i in range(len(queries)):
+        for lone in (queries[i : i + 1], every_other[i : i + 1], np.asfortranarray(queries)[i : i + 1]):
+            for k, n_threads in ((5, None), (np.int64(5), 1), (5, np.int32(2))):
+                found = index.search(lone, k, n_threads=n_threads)
+                assert type(found) is Neighbors
+                assert_same(found, [row[i : i + 1] for row in nearest])
+            for radius in (9, 9.5, np.float32(9)):
+                found = index.search_radius(lone, radius)
+                assert type(found) is RadiusNeighbors
+                assert found.offsets.tolist() == [0, len(found.ids)]
+                assert_same(found.query(0), within.query(i))
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        np.zeros((1, 6), np.uint8),
+        np.zeros(5, np.uint8),
+        np.zeros((1, 5), np.int64),
+        np.full((1, 5), 255, np.uint8),
+        None,
+    ],
+)
+def test_a_lone_query_that_is_wrong_is_refused_in_words(rng, codes):
+    layout = CodeLayout(13, 7)
+    index = Eager(layout)
+    good = clustered(rng, layout, 1000)
+    index.add(good)
+    for _ in range(2):  # the first search makes the short way
+        index.search(good[:1], 1)
+        for call in (lambda: index.search(codes, 1), lambda: index.search_radius(codes, 1)):
+            with pytest.raises(LayoutMismatchError, match="code"):
+                call()
+        for k in (0, -1, 1.0, None, True, 2**70):
+            with pytest.raises(InvalidInputError, match="k"):
+                index.search(good[:1], k)
+        for radius in (-1, np.nan, "2", None):
+            with pytest.raises(InvalidInputError, match="radius"):
+                index.search_radius(good[:1], radius)
+        for n_threads in (0, -3, True, "2", 1.0):
+            with pytest.raises(InvalidInputError, match="n_threads"):
+                index.search(good[:1], 1, n_threads=n_threads)
+            with pytest.raises(InvalidInputError, match="n_threads"):
+                index.search_radius(good[:1], 1, n_threads=n_threads)
+        assert len(index.search_radius(good[:1], 2**70).ids) == 1000
+
+
 def test_tries_are_as_long_as_makes_their_mean_cost_smallest():
     costs = np.array([10.0, 20.0, 30.0, 900.0, np.inf])
-    assert best_try(costs, 1000.0) == pytest.approx(30 * 1.25)
+    assert best_try(costs, 1000.0) == pytest.approx((1000 - (10 + 20 + 30 + 2 * 1030) / 5) / 2)
+    assert best_try(np.array([10.0, 700.0, 700.0, 700.0]), 1000.0) == pytest.approx(700 * 1.25)
     assert best_try(np.full(64, np.inf), 1000.0) == 0
     assert best_try(np.array([990.0] * 10), 1000.0) == 0
     assert best_try(np.empty(0), 1000.0) == 0

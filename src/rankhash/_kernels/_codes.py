@@ -82,22 +82,18 @@ def first_invalid_code(codes: U8, n_symbols: int, arity: int) -> int:
     return _native.first_invalid_code(codes, n_symbols, arity)
 
 
-def allocate_blocks(n_codes: int, n_bits: int, start: U8 | None = None) -> U8:
-    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices: a copy of ``start``, then zeros."""
+def allocate_blocks(n_codes: int, n_bits: int) -> U8:
+    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices; :func:`write_slices` clears a block first."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
     raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
     first = -raw.ctypes.data % 64
-    blocks = raw[first : first + n_bytes].reshape(shape)
-    n_copied = 0 if start is None else len(start)
-    if start is not None:
-        blocks[:n_copied] = start
-    blocks[n_copied:] = 0
-    return blocks
+    return raw[first : first + n_bytes].reshape(shape)
 
 
 def write_slices(blocks: U8, start: int, codes: U8) -> None:
-    """Write packed codes at the positions ``start``, ``start + 1``, … of ``blocks``."""
+    """Write packed codes at the positions ``start``, ``start + 1``, … of ``blocks``; a block begins as zeros."""
+    blocks[-(-start // BLOCK) : -(-(start + len(codes)) // BLOCK)] = 0
     _native.write_slices(blocks, start, codes)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from .. import _native
 from ._codes import packed_bytes
 from ._scan import CodesView, empty_results
 from ._types import F32, F64, I64, U8, U32
+
+Nearest = TypeVar("Nearest", bound=tuple[Any, ...])
+Within = TypeVar("Within", bound=tuple[Any, ...])
 
 ROW_PADDING = 8
 """Bytes behind the last row of a hash table."""
@@ -57,22 +61,33 @@ class KeyArrays(NamedTuple):
     rows: U8
 
 
-def build_segment(view: CodesView, start: int, size: int, spans: list[tuple[int, int]], n_threads: int) -> Segment:
-    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys."""
-    n_bytes = packed_bytes(view.n_symbols, view.arity)
-    arrays = [
-        KeyArrays(
-            np.empty(view.arity**count + 1, np.uint32),
-            np.empty(size, np.uint32),
-            np.empty(size * n_bytes + ROW_PADDING, np.uint8),
-        )
-        for _, count in spans
-    ]
-    for table in arrays:
-        table.rows[-ROW_PADDING:] = 0
-    offsets, places, rows = map(list, zip(*arrays, strict=True))
-    _native.build_tables(view.native(), start, size, spans, offsets, places, rows, n_threads)
+def build_segment(
+    view: CodesView,
+    start: int,
+    size: int,
+    spans: list[tuple[int, int]],
+    n_threads: int,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Segment | None:
+    """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys.
+
+    ``stopped`` is asked before each table; if it says so, there is no segment.
+    """
+    arrays = []
+    for span in spans:
+        if stopped():
+            return None
+        table = _empty_table(view, size, span)
+        _native.build_tables(view.native, start, size, [span], [table.offsets], [table.places], [table.rows], n_threads)
+        arrays.append(table)
     return Segment((view.n_symbols, view.arity), start, size, spans, arrays)
+
+
+def _empty_table(view: CodesView, size: int, span: tuple[int, int]) -> KeyArrays:
+    n_bytes = packed_bytes(view.n_symbols, view.arity)
+    rows = np.empty(size * n_bytes + ROW_PADDING, np.uint8)
+    rows[-ROW_PADDING:] = 0
+    return KeyArrays(np.empty(view.arity ** span[1] + 1, np.uint32), np.empty(size, np.uint32), rows)
 
 
 class TablesView:
@@ -88,7 +103,28 @@ class TablesView:
         self.n_sealed = n_sealed
         self._parts = store, segments, stale, changed
         tables = [segment.native for segment in segments]
-        self.native = _native.TablesView(store.native(), tables, n_sealed, stale, changed.native())
+        self.native = _native.TablesView(store.native, tables, n_sealed, stale, changed.native)
+
+
+class Lone(Generic[Nearest, Within]):
+    """Lone queries without weights or filters: the short way, in one call, since they take a few microseconds.
+
+    ``search(codes, k, n_threads)`` and ``search_radius(codes, radius, n_threads)`` give None to arguments that are not
+    plain (the long way explains them, or takes them), and False to a query that is better scanned. ``budgets`` has
+    pairs (k up to which, nanoseconds); ``kinds`` are the classes of the answers.
+    """
+
+    def __init__(
+        self,
+        view: TablesView,
+        budgets: list[tuple[int, float]],
+        radius_budget: float,
+        kinds: tuple[type[Nearest], type[Within]],
+    ) -> None:
+        self._view = view
+        native: Any = _native.Lone(view.native, budgets, radius_budget, *kinds)
+        self.search: Callable[[Any, Any, Any], Nearest | Literal[False] | None] = native.search
+        self.search_radius: Callable[[Any, Any, Any], Within | Literal[False] | None] = native.search_radius
 
 
 def lookup(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .. import _native
-from ._types import F32, I64, U8
+from ._types import F32, FLOAT32, I64, INT64, U8
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class CodesView:
     ids: I64 | None
     n_ordered: int
 
+    @cached_property
     def native(self) -> _native.CodesView:
         """The core's form of it; valid as long as this object lives."""
         return _native.CodesView(
@@ -36,27 +38,27 @@ class CodesView:
 def search(view: CodesView, codes: U8, k: int, n_threads: int) -> tuple[I64, F32]:
     """Ids and distances ``(n_queries, k)`` of the k codes that differ in the fewest symbols."""
     ids, distances = empty_results(len(codes), k)
-    _native.search(view.native(), codes, k, n_threads, ids, distances)
+    _native.search(view.native, codes, k, n_threads, ids, distances)
     return ids, distances
 
 
 def search_tables(view: CodesView, tables: F32, k: int, n_threads: int) -> tuple[I64, F32]:
     """Ids and distances ``(n_queries, k)`` of the k codes with the smallest sums of table entries."""
     ids, distances = empty_results(len(tables), k)
-    _native.search_tables(view.native(), tables, k, n_threads, ids, distances)
+    _native.search_tables(view.native, tables, k, n_threads, ids, distances)
     return ids, distances
 
 
 def search_radius(view: CodesView, codes: U8, radius: int, n_threads: int) -> tuple[I64, I64, F32]:
     """Offsets ``(n_queries + 1,)``, ids and distances of all codes that differ in at most ``radius`` symbols."""
-    return _native.search_radius(view.native(), codes, radius, n_threads)
+    return _native.search_radius(view.native, codes, radius, n_threads)
 
 
 def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
     """Offsets, ids and distances of all codes whose sum of table entries is at most ``radius``."""
-    return _native.search_tables_radius(view.native(), tables, radius, n_threads)
+    return _native.search_tables_radius(view.native, tables, radius, n_threads)
 
 
 def empty_results(n_queries: int, k: int) -> tuple[I64, F32]:
     """Room for the answers of a search."""
-    return np.empty((n_queries, k), np.int64), np.empty((n_queries, k), np.float32)
+    return np.empty((n_queries, k), INT64), np.empty((n_queries, k), FLOAT32)

@@ -11,3 +11,6 @@ I32 = NDArray[np.int32]
 U32 = NDArray[np.uint32]
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+
+INT64 = np.dtype(np.int64)
+FLOAT32 = np.dtype(np.float32)

@@ -27,8 +27,8 @@ METHODS = {name.lower(): method for name, method in HASHERS.items()}
 )
 @click.argument("vectors", type=str)
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The hasher file to write.")
-@click.option("--method", type=click.Choice(sorted(METHODS)), default="rsh", show_default=True, help="How to learn.")
-@click.option("--n-symbols", type=int, default=32, show_default=True, help="Symbols of a code.")
+@click.option("--method", type=click.Choice(sorted(METHODS)), default="jrsh", show_default=True, help="How to learn.")
+@click.option("--n-symbols", type=int, help="Symbols of a code; by default as many as the method has, jrsh 64.")
 @click.option("--arity", type=int, help="Values of a symbol, 2 to 16; only some methods have a choice.")
 @click.option("--labels", type=_common.existing, help="Class labels: a 1D .npy, or a text file with one a line.")
 @click.option("--limit", type=int, default=100_000, show_default=True, help="Learn from at most so many vectors.")
@@ -40,7 +40,7 @@ def command(
     vectors: str,
     out: str,
     method: str,
-    n_symbols: int,
+    n_symbols: int | None,
     arity: int | None,
     labels: str | None,
     limit: int,
@@ -66,11 +66,12 @@ def command(
     _common.show(facts | {"fingerprint": layout.fingerprint}, as_json=as_json)
 
 
-def _parameters(method: str, n_symbols: int, arity: int | None, seed: int, settings: tuple[str, ...]) -> dict[str, Any]:
+def _parameters(
+    method: str, n_symbols: int | None, arity: int | None, seed: int, settings: tuple[str, ...]
+) -> dict[str, Any]:
     known = METHODS[method]().get_params()
-    given: dict[str, Any] = {"n_symbols": n_symbols, "random_state": seed}
-    if arity is not None:
-        given["arity"] = arity
+    asked = {"n_symbols": n_symbols, "arity": arity, "random_state": seed}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign:

@@ -7,15 +7,18 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from itertools import islice
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StorageError
+from ..index import TableIndex
+from ..index._later import TableMaker
 from . import _items
 from ._items import Id
 from ._lock import SharedLock
-from ._memory import Memory
+from ._memory import KINDS, Memory
 from ._schema import State, read_state
 from ._store import Store
 from ._where import Answers
@@ -38,13 +41,16 @@ class Following:
 
     def __init__(self, store: Store, kind: str) -> None:
         self._store = store
-        self.kind = kind
+        self._kind = kind
         self._start()
 
     def _start(self) -> None:
         self._owner = os.getpid()
         self._lock = SharedLock()
-        self._memory = Memory(self._store.layout, self.kind)
+        self._memory = Memory(self._store.layout, self._kind)
+        n_least = KINDS[self._kind]
+        self._tables = None if n_least is None else TableMaker(self._lock, n_least)
+        self._n_searches = 0
         self._answers = Answers()
         self._names: dict[int, Id] = {}
 
@@ -73,6 +79,34 @@ class Following:
         with self._lock.alone():
             if self._memory.generation < state.generation:
                 self._memory.follow(connection, state)
+
+    def searched(self) -> None:
+        """Note that there was a search: from the second one on tables are worth making."""
+        self._n_searches += 1
+        if self._n_searches > 1 and self._tables is not None and self._tables.wants(self._current()):
+            self._tables.start(self._current)
+
+    def _current(self) -> TableIndex:
+        return cast(TableIndex, self._memory.index)
+
+    def index_state(self) -> tuple[str, int]:
+        """The kind of index that searches use now, and its bytes."""
+        if self._owner != os.getpid():
+            self._start()
+        return self._kind_now(), self._memory.index.nbytes
+
+    def _kind_now(self) -> str:
+        index = self._memory.index
+        if not isinstance(index, TableIndex):
+            return "flat"
+        if self._tables is not None and self._tables.at_work:
+            return "flat, tables are being made" if index.n_tables == 0 else "tables, more are being made"
+        return "flat" if index.n_tables == 0 else f"{index.n_tables} tables"
+
+    def stop(self) -> None:
+        """End what goes on beside searches."""
+        if self._tables is not None:
+            self._tables.stop()
 
     def bitmap(self, connection: sqlite3.Connection, memory: Memory, state: State, where: str) -> U8:
         """The items that pass a filter, as a bit for each of ``memory.index.ids``."""

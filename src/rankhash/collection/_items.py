@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import FileFormatError, IdError, InvalidInputError
 from . import _chunks
-from ._schema import has_types
 
 I64 = NDArray[np.int64]
 Id = int | str
@@ -25,6 +24,8 @@ Id = int | str
 MAX_ID_BYTES = 4096
 MAX_METADATA_BYTES = 16 << 20
 SMALLEST, LARGEST = -(2**63), 2**63 - 2
+_NAMES: dict[type, str] = {int: "integer", str: "text"}
+_TEXTS = (str, type(None))
 _SOME = 20_000  # values handed to SQLite at once
 
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
@@ -144,7 +145,7 @@ def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, tu
 
 def check_row(number: int, name: Any, text: Any, checksum: Any) -> None:
     """Raise FileFormatError unless a row of ``items`` matches its checksum."""
-    known = has_types((name, text, checksum), (int, str), (str, type(None)), int)
+    known = type(name) in _NAMES and type(text) in _TEXTS and type(checksum) is int
     if not known or checksum != _checksum(number, name, text):
         raise FileFormatError(f"is damaged: the id or the metadata of number {number} do not match their checksum")
 
@@ -176,5 +177,4 @@ def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _checksum(number: int, name: Id, text: str | None) -> int:
-    kind = "integer" if isinstance(name, int) else "text"
-    return zlib.crc32(f"{number}\0{kind}\0{name}\0{text or ''}".encode(errors="surrogatepass"))
+    return zlib.crc32(f"{number}\0{_NAMES[type(name)]}\0{name}\0{text or ''}".encode("utf-8", "surrogatepass"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError
-from ..index import FlatIndex, Index, TableIndex
+from ..index import FlatIndex, Index
+from ..index._later import LaterIndex
 from . import _chunks, _removed
 from ._schema import State
 
@@ -18,8 +18,8 @@ I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 
 
-INDEXES: dict[str, Callable[[CodeLayout], Index]] = {"flat": FlatIndex, "tables": TableIndex}
-"""The kinds of index that the codes can be kept in."""
+KINDS = {"auto": 1_000_000, "flat": None, "tables": 0}
+"""Kinds of index, and from how many codes on they have hash tables; below, scanning is about as fast."""
 
 
 class Memory:
@@ -27,11 +27,11 @@ class Memory:
 
     def __init__(self, layout: CodeLayout, kind: str) -> None:
         self._layout = layout
-        self._new_index = INDEXES[kind]
+        self._kind = kind
         self._reset()
 
     def _reset(self) -> None:
-        self.index: Index = self._new_index(self._layout)
+        self.index = new_index(self._layout, self._kind)
         self.generation = -1
         self.epoch = -1
         self._next = 0  # numbers below it are in the index, or removed
@@ -64,8 +64,6 @@ class Memory:
     def _take_codes(self, connection: sqlite3.Connection) -> None:
         layout, start = self._layout, self._next
         n_codes = _chunks.count(connection, layout, start)
-        if start == 0:
-            self.index = self._new_index(layout)
         codes = np.empty((n_codes, layout.n_bytes), np.uint8)
         chunks: list[_chunks.Chunk] = []
         filled = 0
@@ -99,6 +97,11 @@ class Memory:
     def _remove(self, numbers: I64) -> None:
         if len(numbers):
             self.index.remove(numbers)
+
+
+def new_index(layout: CodeLayout, kind: str) -> Index:
+    """An empty index: one of :data:`KINDS`."""
+    return FlatIndex(layout) if kind == "flat" else LaterIndex(layout)
 
 
 def _are_next(chunks: list[_chunks.Chunk], start: int) -> bool:

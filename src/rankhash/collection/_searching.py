@@ -86,6 +86,8 @@ class Question:
         bits = None if where is None else following.bitmap(connection, memory, state, where)
         wanted = check_count("k", k) if self.rerank is None else max(self.rerank, k)
         found = self._nearest(memory.index, wanted + (without is not None), bits)
+        if self.tables is None:
+            following.searched()
         if without is not None:
             found = _drop(found, without)
         if radius is not None:
@@ -104,6 +106,7 @@ class Question:
         found = memory.index.search_radius(
             self.codes, radius, weights=self.weights, filter=bits, n_threads=self.n_threads
         )
+        following.searched()
         ids = np.empty(len(found.ids), object)
         ids[:] = following.names(connection, state, found.ids)
         return RadiusMatches(found.offsets, ids, found.distances)

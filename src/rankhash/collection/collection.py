@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from . import _items, _searching, _vectors, transfer
 from ._connections import MEMORY
 from ._following import Following
 from ._items import Id
-from ._memory import INDEXES
+from ._memory import KINDS
 from ._store import Store
 from .check import check_store
 from .filters import field_path
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 MODES = {"r": False, "rw": True}
+
+
+def _check_index(index: str) -> None:
+    if index not in KINDS:
+        raise InvalidInputError(f"index must be one of {', '.join(KINDS)}, got {index!r}")
+
+
+def _reopen(path: str, mode: str, index: str) -> Collection:
+    return Collection.open(path, mode, index=index)
 
 
 class Collection:
@@ -57,13 +67,20 @@ class Collection:
     364
     """
 
-    def __init__(self, store: Store, index: str = "flat") -> None:
+    def __init__(self, store: Store, index: str = "auto") -> None:
         self._store = store
+        self._index = index
         self._following = Following(store, index)
 
     @classmethod
     def create(
-        cls, path: PathLike, hasher: Hasher, *, store_vectors: str | None = None, timeout: float = 5.0
+        cls,
+        path: PathLike,
+        hasher: Hasher,
+        *,
+        store_vectors: str | None = None,
+        index: str = "auto",
+        timeout: float = 5.0,
     ) -> Collection:
         """A new, empty collection, open for changes.
 
@@ -75,6 +92,8 @@ class Collection:
             A fitted hasher; it is kept in the file.
         store_vectors
             ``"float16"`` or ``"float32"`` to keep the vectors as well, for re-ranking; None for codes alone.
+        index
+            What searches of this handle read, always with the same answers: see :meth:`open`.
         timeout
             Seconds to wait for somebody else who is writing.
         """
@@ -82,26 +101,21 @@ class Collection:
             raise InvalidInputError(f"hasher must be a fitted rankhash hasher, got {hasher!r:.80}")
         if store_vectors is not None and store_vectors not in _vectors.DTYPES:
             raise InvalidInputError(f'store_vectors must be None, "float16" or "float32", got {store_vectors!r}')
-        return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout))
+        _check_index(index)
+        return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout), index)
 
     @classmethod
-    def open(cls, path: PathLike, mode: str = "r", *, timeout: float = 5.0, index: str = "flat") -> Collection:
-        """The collection of a file.
+    def open(cls, path: PathLike, mode: str = "r", *, index: str = "auto", timeout: float = 5.0) -> Collection:
+        """The collection of a file, for reading (``"r"``) or also for changes (``"rw"``).
 
-        Parameters
-        ----------
-        path, timeout
-            As in :meth:`create`.
-        mode
-            ``"r"`` for reading, ``"rw"`` also for changes.
-        index
-            How codes are kept in memory: ``"flat"``, or ``"tables"`` for a :class:`~rankhash.TableIndex`, which takes
-            several times the memory and answers Hamming searches over many codes faster. Answers are the same.
+        Searches compare all codes, or with ``index="tables"`` look them up in hash tables, which are made in memory by
+        a thread beside the searches, from the second one on, and take some 12 bytes a code and table more; ``"flat"``
+        never has them, ``"auto"`` from a million codes on. Answers are always the same. :meth:`stats` says which is
+        in use.
         """
         if mode not in MODES:
             raise InvalidInputError(f'mode must be "r" or "rw", got {mode!r}')
-        if index not in INDEXES:
-            raise InvalidInputError(f'index must be "flat" or "tables", got {index!r}')
+        _check_index(index)
         return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout), index)
 
     # -- what it is ------------------------------------------------------------------------------------------------
@@ -140,6 +154,7 @@ class Collection:
 
     def close(self) -> None:
         """Close the file; a collection in memory is gone."""
+        self._following.stop()
         self._store.connections.close()
 
     def __enter__(self) -> Self:
@@ -150,12 +165,12 @@ class Collection:
 
     def __del__(self) -> None:
         with contextlib.suppress(AttributeError):
-            self._store.connections.close()
+            self.close()
 
     def __reduce__(self) -> tuple[Callable[..., Collection], tuple[str, str, str]]:
         if self.path == MEMORY:
             raise InvalidInputError("a collection in memory stays in its process; use a file to share it")
-        return _open_again, (os.path.abspath(self.path), self.mode, self._following.kind)
+        return _reopen, (os.path.abspath(self.path), self.mode, self._index)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -357,7 +372,8 @@ class Collection:
 
     def stats(self) -> Stats:
         """How large the collection is, and what it is made of."""
-        return self._store.stats()
+        index, index_bytes = self._following.index_state()
+        return replace(self._store.stats(), index=index, index_bytes=index_bytes)
 
     def check(self) -> CheckReport:
         """Read everything once and say what is damaged."""
@@ -399,8 +415,3 @@ class Collection:
             How many; on any error none are added.
         """
         return transfer.import_file(self, os.fspath(path), key, metadata, replace=replace, progress=progress)
-
-
-def _open_again(path: str, mode: str, index: str) -> Collection:
-    """What a copy in another process becomes."""
-    return Collection.open(path, mode, index=index)

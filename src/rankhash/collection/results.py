@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,10 @@ class Stats:
     """Codes of removed items that still take room; ``compact`` drops them"""
     generation: int
     file_bytes: int
+    index: str = field(default="", compare=False)
+    """What searches of this handle read: ``"flat"`` or ``"4 tables"``, and whether tables are being made"""
+    index_bytes: int = field(default=0, compare=False)
+    """Memory that it takes; 0 before the first search"""
 
 
 @dataclass(frozen=True)

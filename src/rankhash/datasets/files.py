@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, mmread
 
 from ..errors import FileFormatError, InvalidInputError, RankhashError
+from ..readers import open_vectors
 from ._base import Dataset, fingerprint_of
 
 Array = NDArray[Any]
@@ -18,7 +19,6 @@ Arrays = dict[str, Array]
 
 VECTORS = ("X", "vectors", "train", "gist", "data", "features")
 LABELS = ("y", "labels", "label", "target", "category")
-MAX_DIMENSIONS = 1 << 20
 
 
 def read_dataset(path: Path) -> Dataset:
@@ -84,27 +84,9 @@ def _npz(path: Path) -> Arrays:
         return {name: arrays[name] for name in arrays.files}
 
 
-def _vecs(path: Path, kind: str) -> Arrays:
-    """Rows of a 32-bit dimension and that many numbers of one type."""
-    item = np.dtype(kind).itemsize
-    n_bytes = path.stat().st_size
-    with path.open("rb") as file:
-        d = int.from_bytes(file.read(4), "little")
-    if not 1 <= d <= MAX_DIMENSIONS or n_bytes % (4 + d * item):
-        raise FileFormatError(f"is damaged or cut off: its {n_bytes} bytes are no rows of {d} numbers")
-    rows = np.memmap(path, np.uint8, "r").reshape(-1, 4 + d * item)
-    sizes = np.ascontiguousarray(rows[:, :4]).view("<i4")
-    if (sizes != d).any():
-        raise FileFormatError("has rows of different lengths")
-    return {"X": np.ascontiguousarray(rows[:, 4:]).view(kind)}
-
-
-def _fvecs(path: Path) -> Arrays:
-    return _vecs(path, "<f4")
-
-
-def _bvecs(path: Path) -> Arrays:
-    return _vecs(path, "u1")
+def _by_blocks(path: Path) -> Arrays:
+    """What holds nothing but vectors is read as everywhere else."""
+    return {"X": open_vectors(path).read()}
 
 
 def _mat(path: Path) -> Arrays:
@@ -144,8 +126,11 @@ def _hdf5(path: Path) -> Arrays:
 READERS: dict[str, Callable[[Path], Arrays]] = {
     ".npy": _npy,
     ".npz": _npz,
-    ".fvecs": _fvecs,
-    ".bvecs": _bvecs,
+    ".fvecs": _by_blocks,
+    ".bvecs": _by_blocks,
+    ".csv": _by_blocks,
+    ".jsonl": _by_blocks,
+    ".parquet": _by_blocks,
     ".mat": _mat,
     ".mtx": _mtx,
     ".hdf5": _hdf5,

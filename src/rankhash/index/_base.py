@@ -6,7 +6,9 @@ number of threads, the instruction set, or which queries come together.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from numbers import Real
 from pathlib import Path
 from typing import ClassVar
 
@@ -110,11 +112,18 @@ class Index(ABC):
     ) -> Neighbors:
         """The k nearest codes of each query code."""
 
-    @abstractmethod
     def search_tables(
         self, tables: ArrayLike, k: int, *, filter: ArrayLike | None = None, n_threads: int | None = None
     ) -> Neighbors:
-        """The k codes with the smallest sums of table entries."""
+        """The k codes with the smallest sums of table entries, exactly; every kind of index scans for them.
+
+        ``tables`` is (n_queries, n_symbols, arity): what each value of each symbol adds to the distance, such as
+        a hasher's ``score_tables``. The other parameters are those of :meth:`search`.
+        """
+        checked = self._check_tables(tables)
+        k = self._check_k(k, len(checked))
+        threads = _kernels.resolve_threads(n_threads)
+        return Neighbors(*_kernels.search_tables(self._view(filter), checked, k, threads))
 
     @abstractmethod
     def search_radius(
@@ -224,6 +233,11 @@ class Index(ABC):
         if n_queries * int(k) > 2**40:
             raise InvalidInputError(f"{n_queries} queries with k={k} ask for more results than fit in memory")
         return int(k)
+
+    def _check_radius(self, radius: float) -> float:
+        if not isinstance(radius, Real) or not 0 <= radius < math.inf:
+            raise InvalidInputError(f"radius must be a finite number of at least 0, got {radius!r}")
+        return radius
 
     def _check_tables(self, tables: ArrayLike) -> F32:
         layout = self.layout

@@ -40,14 +40,19 @@ def scan_cost(layout: CodeLayout, n: int, n_queries: int) -> float:
 
 
 def best_try(costs: F64, scan: float) -> float:
-    """How long to try if look-ups cost ``costs`` and the way out ``scan``; 0: not at all."""
+    """How long to try if look-ups cost ``costs`` and the way out ``scan``; 0: not at all.
+
+    As long as makes the mean of the sample smallest. But queries may lie farther from the codes than the codes do from
+    each other, so that a try may also cost half of what one saves on average: then it pays as long as a third of the
+    queries is like the sample.
+    """
     finite = np.sort(costs[np.isfinite(costs)])
     done = np.arange(1, len(finite) + 1)
     lost = len(costs) - done
     means = (np.cumsum(finite) + lost * (finite + scan)) / max(len(costs), 1)
     if len(finite) == 0 or means.min() > _WORTH * scan:
         return 0.0
-    return float(finite[means.argmin()]) * _MARGIN
+    return max(float(finite[means.argmin()]) * _MARGIN, (scan - float(means.min())) / 2)
 
 
 @dataclass
@@ -59,7 +64,7 @@ class CostModel:
     tries: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
-    def measure(cls, layout: CodeLayout, view: _kernels.TablesView, codes: U8) -> CostModel:
+    def measure(cls, layout: CodeLayout, view: _kernels.TablesView, codes: U8, n_threads: int) -> CostModel:
         """The model of an index, from some of its own codes as queries."""
         n = view.n_sealed
         one, many = scan_cost(layout, n, 1), scan_cost(layout, n, MANY)
@@ -67,18 +72,11 @@ class CostModel:
         for k in KS:
             if 4 * k > n:
                 break
-            costs = _kernels.lookup_costs(view, codes, k + 1, one, _kernels.default_threads())  # k besides itself
+            costs = _kernels.lookup_costs(view, codes, k + 1, one, n_threads)  # k besides itself
             model.tries[k] = (best_try(costs, one), best_try(costs, many))
             if model.tries[k] == (0.0, 0.0):
                 break
         return model
-
-    def budget(self, k: float, n_queries: int) -> float:
-        """How long a query for ``k`` neighbours may try."""
-        for known, tries in self.tries.items():
-            if k <= known:
-                return tries[n_queries >= MANY]
-        return 0.0
 
     def state(self) -> dict[str, Any]:
         """Plain numbers for a file."""

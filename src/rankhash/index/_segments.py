@@ -13,6 +13,8 @@ it that are not much larger. Tables are made in calls that change the index, nev
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -22,12 +24,14 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import FileFormatError
-from ._cost import SAMPLE, CostModel
+from ..neighbors import Neighbors, RadiusNeighbors
+from ._cost import RADIUS_SHARE, SAMPLE, CostModel, scan_cost
 from ._store import CodeStore
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
 Span = tuple[int, int]
+Lone = _kernels.Lone[Neighbors, RadiusNeighbors]
 
 TAIL = 1 << 14
 _GROWTH = 4  # a new segment takes in the one before it if that is at most so many times larger
@@ -55,15 +59,50 @@ def key_spans(layout: CodeLayout, n: int, n_tables: int | str) -> list[Span]:
     return [(first, min(stop - first, longest)) for first, stop in pairwise(cuts)]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Tables to be made. Nobody needs to wait meanwhile: the codes that they are of may only be added to, see
+    :meth:`TableStore.install`.
+    """
+
+    layout: CodeLayout
+    view: _kernels.CodesView
+    kept: list[_kernels.Segment]
+    """The segments before the new one."""
+    start: int
+    size: int
+    spans: list[Span]
+    sample: U8
+    """Codes to measure the costs of look-up with; none if those are known."""
+    edition: int
+
+    def make(
+        self, n_threads: int, stopped: Callable[[], bool] = lambda: False
+    ) -> tuple[_kernels.Segment, CostModel | None] | None:
+        """The new segment, and what look-up costs with it; None if ``stopped``, which is asked between tables."""
+        segment = _kernels.build_segment(self.view, self.start, self.size, self.spans, n_threads, stopped)
+        if segment is None or stopped():
+            return None
+        if not len(self.sample):
+            return segment, None
+        layout, blocks = self.layout, _kernels.allocate_blocks(0, self.layout.bits)
+        nothing = _kernels.CodesView(blocks, 0, layout.n_symbols, layout.arity, None, None, 0)
+        tables = _kernels.TablesView(self.view, [*self.kept, segment], self.start + self.size, None, nothing)
+        return segment, CostModel.measure(layout, tables, self.sample, n_threads)
+
+
 class TableStore(CodeStore):
     """Codes with ids, most of them also in hash tables."""
 
     tail = TAIL
+    _tables_view: _kernels.TablesView | None
+    lone: Lone | None
+    """The short way for lone queries; made by the first search after a change."""
 
     def __init__(self, layout: CodeLayout, n_tables: int | str = "auto") -> None:
         super().__init__(layout)
         self.n_tables = n_tables
-        self._last_view: tuple[tuple[Any, ...], _kernels.TablesView | None] = ((), None)
+        self.edition = 0  # goes up when codes that are there change or move
         self.segments: list[_kernels.Segment] = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -80,17 +119,33 @@ class TableStore(CodeStore):
         return super().nbytes + stale + self.changed.nbytes + sum(segment.nbytes for segment in self.segments)
 
     def tables_view(self, live: U8 | None) -> _kernels.TablesView:
-        """What look-up reads, with ``live`` in place of the store's own; kept while nothing changes."""
-        parts = (self.blocks, self.ids, live, self.segments, self.size, self.n_ordered)
-        known, view = self._last_view
-        if view is not None and all(a is b or (type(a) is int and a == b) for a, b in zip(parts, known, strict=True)):
-            return view
+        """What look-up reads, with ``live`` in place of the store's own, for which it is kept until a change."""
+        if live is self.live and self._tables_view is not None:
+            return self._tables_view
         view = _kernels.TablesView(self.view(live), self.segments, self.n_sealed, self.stale, self._changed_view(live))
-        if live is self.live and len(self.changed) == 0:
-            self._last_view = parts, view
+        if live is self.live:
+            self._tables_view = view
+            self.lone = self._make_lone(view) if self.segments else None
         return view
 
+    def tries(self) -> list[tuple[int, float, float]]:
+        """Nanoseconds that look-up of up to k neighbours may try, for a few queries and for many."""
+        return [(k * len(self) // self.size, *tries) for k, tries in self.cost_model.tries.items()]
+
+    def radius_try(self, n_queries: int) -> float:
+        """Nanoseconds that look-up within a radius may try."""
+        return RADIUS_SHARE * scan_cost(self.layout, self.size, n_queries) if self.segments else 0.0
+
+    def _make_lone(self, view: _kernels.TablesView) -> Lone:
+        budgets = [(k, few) for k, few, _ in self.tries()]
+        return _kernels.Lone(view, budgets, self.radius_try(1), (Neighbors, RadiusNeighbors))
+
     # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._tables_view = None
+        self.lone = None
 
     def add(self, codes: U8, ids: I64) -> None:
         """Add codes under ids that are unique and not alive here."""
@@ -100,6 +155,7 @@ class TableStore(CodeStore):
     def write(self, positions: I64, codes: U8) -> None:
         """Replace the codes at the given positions."""
         super().write(positions, codes)
+        self.edition += 1
         inside = positions[positions < self.n_sealed]
         if len(inside):
             self._set_changed(np.union1d(self.changed, inside))
@@ -108,6 +164,7 @@ class TableStore(CodeStore):
 
     def compact(self) -> None:
         """Write the living codes anew, in the order of their ids, and make their tables."""
+        self.edition += 1
         self.segments = []
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
@@ -116,18 +173,35 @@ class TableStore(CodeStore):
 
     def _seal(self) -> None:
         """Make tables of the codes at the end, if there are enough of them."""
+        plan = self.plan()
+        if plan is not None:
+            made = plan.make(_kernels.default_threads())
+            assert made is not None
+            self.install(plan, *made)
+
+    def plan(self) -> Plan | None:
+        """Which tables are to be made of the codes at the end, or None if they are too few."""
         start, stop = self.n_sealed, self.size // _kernels.BLOCK * _kernels.BLOCK
         if self.size - start < self.tail or stop == start:
-            return
+            return None
         kept = list(self.segments)
         while kept and kept[-1].size <= _GROWTH * (stop - start):
             start = kept.pop().start
-        segment = self._build(start, stop - start)
-        self.segments = [*kept, segment]
-        self._set_changed(self.changed[self.changed < start])
-        if self.cost_model.is_stale(self.n_sealed):
-            chosen = np.random.default_rng(0).integers(0, self.n_sealed, SAMPLE)
-            self.cost_model = CostModel.measure(self.layout, self.tables_view(None), self.codes_at(chosen))
+        spans = key_spans(self.layout, stop - start, self.n_tables)
+        sample = np.empty(0, np.int64)
+        if self.cost_model.is_stale(stop):
+            sample = np.random.default_rng(0).integers(0, stop, SAMPLE)
+        codes = self.codes_at(sample)
+        return Plan(self.layout, self.view(None), kept, start, stop - start, spans, codes, self.edition)
+
+    def install(self, plan: Plan, segment: _kernels.Segment, model: CostModel | None) -> bool:
+        """Search through what a plan made from now on; False if its codes have changed since."""
+        if plan.edition != self.edition:
+            return False
+        self.segments = [*plan.kept, segment]
+        self.cost_model = model or self.cost_model
+        self._set_changed(self.changed[self.changed < plan.start])
+        return True
 
     def _renew_segments(self) -> None:
         """Make the tables anew that hold changed codes."""
@@ -141,11 +215,13 @@ class TableStore(CodeStore):
 
     def _build(self, start: int, size: int) -> _kernels.Segment:
         spans = key_spans(self.layout, size, self.n_tables)
-        return _kernels.build_segment(self.view(None), start, size, spans, _kernels.default_threads())
+        segment = _kernels.build_segment(self.view(None), start, size, spans, _kernels.default_threads())
+        assert segment is not None
+        return segment
 
     def _set_changed(self, positions: I64) -> None:
         self.changed = positions
-        self._last_view = ((), None)
+        self._forget()
         self._changed_blocks: U8 | None = None
         self.stale: U8 | None = None
         if len(positions):

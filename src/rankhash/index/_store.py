@@ -25,11 +25,14 @@ U8 = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
 _BATCH = 1 << 16
+_SPARE = 1 << 16  # room for codes behind the first ones, so that adding a few copies nothing
 _FEW = 4096  # dead or unordered codes that are always tolerated
 
 
 class CodeStore:
     """Bit slices of codes with ids; ids are unique, also among the dead."""
+
+    _view: _kernels.CodesView | None
 
     def __init__(self, layout: CodeLayout) -> None:
         self.layout = layout
@@ -40,6 +43,7 @@ class CodeStore:
         self.live: U8 | None = None
         self.n_dead = 0
         self.next_id = 0
+        self._forget()
 
     def __len__(self) -> int:
         return self.size - self.n_dead
@@ -52,10 +56,15 @@ class CodeStore:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def view(self, live: U8 | None) -> _kernels.CodesView:
-        """What a search reads, with ``live`` in place of the store's own."""
+        """What a search reads, with ``live`` in place of the store's own, for which it is kept until a change."""
+        if live is self.live and self._view is not None:
+            return self._view
         ids = None if self.ids is None else self.ids[: self.size]
         layout = self.layout
-        return _kernels.CodesView(self.blocks, self.size, layout.n_symbols, layout.arity, live, ids, self.n_ordered)
+        view = _kernels.CodesView(self.blocks, self.size, layout.n_symbols, layout.arity, live, ids, self.n_ordered)
+        if live is self.live:
+            self._view = view
+        return view
 
     def positions_by_id(self) -> I64:
         """The positions of the living codes in the order of their ids."""
@@ -95,7 +104,11 @@ class CodeStore:
         bits: U8 = self.live[positions >> 3] >> (positions & 7).astype(np.uint8)
         return (bits & 1).astype(bool)
 
-    # -- writing ---------------------------------------------------------------------------------------------------
+    # -- writing: whatever changes an array or a number calls _forget ----------------------------------------------
+
+    def _forget(self) -> None:
+        """Drop what was made of the arrays for searches."""
+        self._view = None
 
     def add(self, codes: U8, ids: I64) -> None:
         """Add codes under ids that are unique and not alive here."""
@@ -106,6 +119,7 @@ class CodeStore:
             codes, ids = self._revive(codes, ids)
         if len(ids):
             self._append(codes, ids)
+        self._forget()
         self._tidy()
 
     def _revive(self, codes: U8, ids: I64) -> tuple[U8, I64]:
@@ -119,6 +133,7 @@ class CodeStore:
     def write(self, positions: I64, codes: U8) -> None:
         """Replace the codes at the given positions."""
         self._own()
+        self._forget()
         _kernels.write_slices_at(self.blocks, positions, codes)
 
     def remove(self, positions: I64) -> None:
@@ -127,6 +142,7 @@ class CodeStore:
         if self.live is None:
             self.live = np.full(len(self.blocks) * _kernels.SLICE, 0xFF, np.uint8)
         self._set_live(positions, False)
+        self._forget()
         self._tidy()
 
     def compact(self) -> None:
@@ -139,6 +155,7 @@ class CodeStore:
             self.ids = self.ids_at(order)
         self.blocks, self.size, self.n_ordered = blocks, len(order), len(order)
         self.live, self.n_dead = None, 0
+        self._forget()
 
     def _append(self, codes: U8, ids: I64) -> None:
         if (ids[1:] < ids[:-1]).any():
@@ -167,8 +184,10 @@ class CodeStore:
         old = self.blocks
         if size <= len(old) * _kernels.BLOCK:
             return
-        room = size if self.size == 0 else max(size, self.size + self.size // 16)
-        self.blocks = _kernels.allocate_blocks(room, self.layout.bits, start=old)
+        growth = size // 16 if self.size else min(size // 16, _SPARE)
+        self.blocks = _kernels.allocate_blocks(size + growth, self.layout.bits)
+        n_used = -(-self.size // _kernels.BLOCK)
+        self.blocks[:n_used] = old[:n_used]
         if self.live is not None:
             more = (len(self.blocks) - len(old)) * _kernels.SLICE
             self.live = np.concatenate([self.live, np.full(more, 0xFF, np.uint8)])

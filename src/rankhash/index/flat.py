@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from .. import _kernels
-from ..errors import InvalidInputError
 from ..neighbors import Neighbors, RadiusNeighbors
 from ._base import Index
 
@@ -72,19 +70,6 @@ class FlatIndex(Index):
         threads = _kernels.resolve_threads(n_threads)
         return Neighbors(*_kernels.search(self._view(filter), checked, k, threads))
 
-    def search_tables(
-        self, tables: ArrayLike, k: int, *, filter: ArrayLike | None = None, n_threads: int | None = None
-    ) -> Neighbors:
-        """The k codes with the smallest sums of table entries, exactly.
-
-        ``tables`` is (n_queries, n_symbols, arity): what each value of each symbol adds to the distance, such as
-        a hasher's ``score_tables``. The other parameters are those of :meth:`search`.
-        """
-        checked = self._check_tables(tables)
-        k = self._check_k(k, len(checked))
-        threads = _kernels.resolve_threads(n_threads)
-        return Neighbors(*_kernels.search_tables(self._view(filter), checked, k, threads))
-
     def search_radius(
         self,
         codes: ArrayLike,
@@ -96,8 +81,7 @@ class FlatIndex(Index):
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query code, however many; parameters as in :meth:`search`."""
         checked = self.layout.check(codes)
-        if not isinstance(radius, Real) or not 0 <= radius < math.inf:
-            raise InvalidInputError(f"radius must be a finite number of at least 0, got {radius!r}")
+        radius = self._check_radius(radius)
         threads = _kernels.resolve_threads(n_threads)
         if weights is not None:
             tables = self._weight_tables(checked, weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -123,17 +122,17 @@ class TableIndex(Index):
         n_threads: int | None = None,
     ) -> Neighbors:
         """The k nearest codes of each query code; parameters and answers are those of :meth:`FlatIndex.search`."""
+        lone = self._store.lone
+        if lone is not None and weights is None and filter is None:
+            found = lone.search(codes, k, n_threads)
+            if found:
+                return found
+            if found is False:
+                threads = _kernels.resolve_threads(n_threads)
+                return Neighbors(*_kernels.search(self._view(None), np.asarray(codes), k, threads))
         checked = self.layout.check(codes)
         k = self._check_k(k, len(checked))
         return self._search(checked, k, weights, filter, n_threads, None)
-
-    def search_tables(
-        self, tables: ArrayLike, k: int, *, filter: ArrayLike | None = None, n_threads: int | None = None
-    ) -> Neighbors:
-        """The k codes with the smallest sums of table entries, by a scan: see :meth:`FlatIndex.search_tables`."""
-        checked = self._check_tables(tables)
-        k = self._check_k(k, len(checked))
-        return Neighbors(*_kernels.search_tables(self._view(filter), checked, k, _kernels.resolve_threads(n_threads)))
 
     def search_radius(
         self,
@@ -145,6 +144,14 @@ class TableIndex(Index):
         n_threads: int | None = None,
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query code; parameters as in :meth:`FlatIndex.search_radius`."""
+        lone = self._store.lone
+        if lone is not None and weights is None and filter is None:
+            found = lone.search_radius(codes, radius, n_threads)
+            if found:
+                return found
+            if found is False:
+                threads, whole = _kernels.resolve_threads(n_threads), min(int(radius), self.layout.n_symbols)
+                return RadiusNeighbors(*_kernels.search_radius(self._view(None), np.asarray(codes), whole, threads))
         checked = self.layout.check(codes)
         return self._search_radius(checked, radius, weights, filter, n_threads, None)
 
@@ -243,13 +250,12 @@ class TableIndex(Index):
         n_threads: int | None,
         stats: F64 | None,
     ) -> RadiusNeighbors:
-        if not isinstance(radius, Real) or not 0 <= radius < math.inf:
-            raise InvalidInputError(f"radius must be a finite number of at least 0, got {radius!r}")
+        radius = self._check_radius(radius)
         threads = _kernels.resolve_threads(n_threads)
         prepared = self._prepare_weights(codes, weights)
         limit = radius if prepared is not None else min(math.floor(radius), self.layout.n_symbols)
         view = self._store.tables_view(self._store.mask(filter))
-        budget = self._radius_budget(len(codes))
+        budget = self._store.radius_try(len(codes))
         return RadiusNeighbors(*_kernels.lookup_radius(view, codes, limit, prepared, budget, threads, stats))
 
     def _count(
@@ -277,14 +283,11 @@ class TableIndex(Index):
 
     def _budget(self, k: int, n_queries: int, chosen: U8 | None) -> float:
         """Nanoseconds that look-up may try; a filter that keeps one in ten codes makes k ten times as far."""
-        store = self._store
-        alive = len(store) if chosen is None else int(_BITS[chosen].sum())
-        return store.cost_model.budget(k * store.size / max(alive, 1), n_queries)
-
-    def _radius_budget(self, n_queries: int) -> float:
-        if not self._store.segments:
-            return 0.0
-        return _cost.RADIUS_SHARE * _cost.scan_cost(self.layout, self._store.size, n_queries)
+        reach = k if chosen is None else k * len(self) / max(int(_BITS[chosen].sum()), 1)
+        for most, few, many in self._store.tries():
+            if reach <= most:
+                return many if n_queries >= _cost.MANY else few
+        return 0.0
 
 
 _COST = _kernels.LOOKUP_STATS.index("cost")
