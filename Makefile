@@ -8,7 +8,7 @@ SETS ?= digits
 JOBS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-all lint format bench bench-render sanitize wheel clean
+.PHONY: help demo reproduce test test-all lint format bench bench-render sanitize cross docs dist clean
 
 help:  ## Say what the targets do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,8 +64,22 @@ $(VENV)/.native: $(BUILT)
 sanitize: $(VENV)/.native  ## Run the native tests under AddressSanitizer and UBSan
 	$(BIN)/python tools/sanitize.py
 
-wheel: $(BUILT)  ## Build a wheel and try it in a venv of its own
-	$(BIN)/python tools/try_wheel.py
+cross: $(BUILT)  ## Compare the NEON kernels with the scalar ones in an emulator, if there is one
+	$(BIN)/python tools/cross.py
+
+$(VENV)/.docs: $(BUILT)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs  ## Build the documentation into build/site, warnings being errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+$(VENV)/.dist: $(BUILT)
+	$(BIN)/python -m pip install --quiet --editable '.[dist]'
+	touch $@
+
+dist: $(VENV)/.dist  ## Build sdist and wheel, check them, try the wheel in a venv of its own
+	$(BIN)/python tools/dist.py
 
 clean:  ## Remove the venv and all that was built
 	rm -rf $(VENV) build dist

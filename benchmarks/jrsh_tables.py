@@ -10,6 +10,7 @@ from markdown import NOT_MEASURED, SETS, head, line, load, origin, runs, runs_or
 BITS = (8, 16, 32, 64)
 BALL_BITS = (16, 32, 64)
 RIVALS = ("SRSH", "RSH", "ITQ", "MLH", "KSH", "LSH")
+ARITIES = ("JRSH", "JRSH K=4", "JRSH K=16")
 BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH", "SRSH", "ITQ", "MLH")
 
 
@@ -40,6 +41,22 @@ def balls(folder: Path) -> str:
     return "\n".join(lines[1:]) + f"\n\n{_origin(folder)}\n"
 
 
+def arities(folder: Path) -> str:
+    """Average precision, and the precision within a radius, of JRSH with more values a symbol, at equal bits."""
+    lines: list[str] = []
+    kept = []
+    for name, title in SETS.items():
+        lines += ["", *head(f"{title}, bits", [*BITS, *(f"{bits}, within 2" for bits in BALL_BITS)])]
+        for method in ARITIES:
+            rows = runs(folder, name, method)
+            kept += rows
+            cells = [spread([row["ap"] for row in rows if row["bits"] == bits]) for bits in BITS]
+            cells += [spread([row["ball"]["2"]["zero"] for row in rows if row["bits"] == bits]) for bits in BALL_BITS]
+            if rows:
+                lines.append(line(method, cells))
+    return "\n".join(lines[1:]) + f"\n\n{runs_origin(kept)}\n"
+
+
 def training(folder: Path) -> str:
     """Time and memory of learning."""
     result = load(folder, "train_jrsh")
@@ -52,7 +69,12 @@ def training(folder: Path) -> str:
     return "\n".join([*lines, "", origin(facts, f"load {facts['load'][0]:.1f} after")]) + "\n"
 
 
-BLOCKS: dict[str, Callable[[Path], str]] = {"jrsh": ranking, "jrsh_balls": balls, "train_jrsh": training}
+BLOCKS: dict[str, Callable[[Path], str]] = {
+    "jrsh": ranking,
+    "jrsh_balls": balls,
+    "jrsh_arities": arities,
+    "train_jrsh": training,
+}
 
 
 def _origin(folder: Path) -> str:

@@ -6,7 +6,6 @@ Raw results go to ``results/lookup_growth.json`` and are drawn to ``results/look
 from __future__ import annotations
 
 import json
-import math
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -18,11 +17,11 @@ from threadpoolctl import threadpool_limits
 from case import Case
 from groups.lookup import run
 from machine import provenance, refuse_private_names
+from plot import Panel, draw
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 SHAPES = {"K=2": (64, 2), "K=4": (32, 4)}
-COLOURS = {"ours": "#1b6ca8", "scan": "#c8553d"}
 NAMES = {"ours": "tables", "scan": "scan"}
 
 
@@ -43,7 +42,7 @@ def main() -> int:
     refuse_private_names(text)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "lookup_growth.json").write_text(text + "\n", encoding="utf-8")
-    (options.out / "lookup_growth.svg").write_text(draw(rows), encoding="utf-8")
+    (options.out / "lookup_growth.svg").write_text(picture(rows), encoding="utf-8")
     return 0
 
 
@@ -64,52 +63,18 @@ def measure_row(shape: str, n: int, together: bool, repeats: int) -> dict[str, A
     return row
 
 
-def draw(rows: list[dict[str, Any]]) -> str:
-    """Time over size, both logarithmic; one panel a shape, dashed where queries come together."""
-    width, height, left, top = 330, 260, 56, 34
-    sizes = sorted({row["n"] for row in rows})
-    times = [mean(v) for row in rows for v in row["samples"].values()]
-    x0, x1 = math.log10(sizes[0]), max(math.log10(sizes[-1]), math.log10(sizes[0]) + 1)
-    y0, y1 = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
-    parts = []
-    for p, shape in enumerate(SHAPES):
-        origin = p * (width + left + 30) + left
-
-        def place(n: float, t: float, origin: int = origin) -> tuple[float, float]:
-            x = origin + (math.log10(n) - x0) / (x1 - x0) * width
-            return x, top + (y1 - math.log10(t)) / (y1 - y0) * height
-
-        parts.append(f'<text x="{origin}" y="20" font-weight="bold">{shape}, 64 bits, top 10</text>')
-        for power in range(y0, y1 + 1):
-            _, y = place(sizes[0], 10.0**power)
-            parts.append(f'<line x1="{origin}" x2="{origin + width}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
-            parts.append(f'<text x="{origin - 6}" y="{y + 4:.1f}" text-anchor="end">{_time(power)}</text>')
-        for n in sizes:
-            x, _ = place(n, 10.0**y0)
-            parts.append(f'<text x="{x:.1f}" y="{top + height + 18}" text-anchor="middle">{n:,}</text>')
-        for name, colour in COLOURS.items():
+def picture(rows: list[dict[str, Any]]) -> str:
+    """Time over size, one panel a shape."""
+    panels = []
+    for shape in SHAPES:
+        lines = {}
+        for name, label in NAMES.items():
             for together in (False, True):
                 chosen = [row for row in rows if row["shape"] == shape and row["together"] == together]
-                points = [place(row["n"], mean(row["samples"][name])) for row in chosen]
-                path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-                dash = ' stroke-dasharray="5 4"' if together else ""
-                parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
-                if points:
-                    label = f"{NAMES[name]}{', 100 together' if together else ''}"
-                    x, y = points[-1]
-                    parts.append(f'<text x="{x:.1f}" y="{y - 6:.1f}" text-anchor="end" fill="{colour}">{label}</text>')
-    total = len(SHAPES) * (width + left + 30)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{top + height + 40}" '
-        f'font-family="sans-serif" font-size="12">\n' + "\n".join(parts) + "\n</svg>\n"
-    )
-
-
-def _time(power: int) -> str:
-    value, unit = next(
-        (10.0**power / s, u) for s, u in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (0, "")) if 10.0**power >= s * 0.999
-    )
-    return f"{value:g} {unit}"
+                points = [(row["n"], mean(row["samples"][name])) for row in chosen]
+                lines[f"{label}{', 100 together' if together else ''}"] = points
+        panels.append(Panel(f"{shape}, 64 bits, top 10: time of a query", "codes", lines))
+    return draw(panels)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,7 @@ from reports import REPORTS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
-DOCS = HERE.parent / "docs"
-PAGES = ("benchmarks.md", "guide/methods.md", "hashers/jrsh.md", "hashers/srsh.md", "guide/dask.md", "explain/scale.md")
-FILES = [HERE.parent / "README.md", *(DOCS / page for page in PAGES)]
+FILES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").rglob("*.md"))]
 BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS | engines_tables.BLOCKS
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 
@@ -58,10 +59,55 @@ def serve(result: dict[str, Any]) -> str:
     return "\n".join(text) + "\n"
 
 
+def postgres(result: dict[str, Any]) -> str:
+    """COPY and searches in PostgreSQL."""
+    head = [
+        "case",
+        "COPY, codes a second",
+        "with a key",
+        "bytes a row",
+        "search, ms",
+        "by hand",
+        "ratio",
+        "no pgvector",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    graphs = ["| case | HNSW built, s | ef_search | ms | found |", "|---|--:|--:|--:|--:|"]
+    for row in result["records"]:
+        n = row["codes"]
+        layout = f"L={row['n_symbols']}, K={row['arity']}: {row['bits']} bits"
+        name, graph = f"{n:,} codes, {layout}", f"{row['hnsw']['codes']:,} codes, {layout}"
+        rates = [f"{n / median(samples):,.0f}" for samples in row["copy"].values()]
+        times = {key: 1e3 * median(samples) for key, samples in row["exact"]["samples"].items()}
+        wrong = "" if row["exact"]["agree"] else " **answers differ**"
+        cells = [
+            name + wrong,
+            *rates,
+            f"{row['table_bytes'] / n:.0f}",
+            f"{times['ours']:.1f}",
+            f"{times['by hand']:.1f}",
+        ]
+        cells += [f"{times['ours'] / times['by hand']:.2f}", f"{times['without pgvector']:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+        for search in row["hnsw"]["searches"]:
+            spent, built = 1e3 * median(search["samples"]), row["hnsw"]["build_seconds"]
+            graphs.append(f"| {graph} | {built:.0f} | {search['ef_search']} | {spent:.1f} | {search['recall']:.3f} |")
+    facts = result["settings"]
+    used = (
+        f"PostgreSQL {facts['server_version']}, pgvector {facts['pgvector']}, shared_buffers {facts['shared_buffers']}"
+    )
+    return "\n".join([*lines, "", *graphs, "", f"_{used}._ {_origin(result['provenance'])}"]) + "\n"
+
+
 def _origin(facts: dict[str, Any]) -> str:
     machine, dirty = facts["machine"], " with uncommitted changes" if facts["dirty"] else ""
     return f"_{machine['cpu']}, {machine['cores']} cores; commit {facts['commit'][:10]}{dirty}; {facts['date'][:10]}._"
 
 
-REPORTS: dict[str, Callable[[dict[str, Any]], str]] = {"kill": kills, "bounded": bounded, "serve": serve}
+REPORTS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "kill": kills,
+    "bounded": bounded,
+    "engines_postgres": postgres,
+    "serve": serve,
+}
 """By the name of the results file."""

@@ -145,6 +145,17 @@ def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
     assert "not a measurement" in text
 
 
+def test_quick_run_against_postgres_is_right_and_drawn(page: Path, postgres: str) -> None:
+    kept = page.parent / "engines_postgres.json"
+    done = run_script("engines_postgres.py", "--quick", "--server", postgres, "--out", kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page.write_text("<!-- bench:engines_postgres -->\n<!-- /bench:engines_postgres -->\n", encoding="utf-8")
+    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count("3,000 codes, L=32, K=4: 96 bits") == 4
+    assert "answers differ" not in text
+
+
 def test_every_group_has_a_module_and_a_place_in_the_tables() -> None:
     modules = sorted(path.stem for path in (BENCHMARKS / "groups").glob("[!_]*.py"))
     order = (BENCHMARKS / "render.py").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import bit_distances, hamming, pack
-from rankhash.codes import MAX_SYMBOLS, CodeLayout
+from rankhash.codes import MAX_SYMBOLS, CodeLayout, embedding
 from rankhash.errors import InvalidInputError, LayoutMismatchError
 
 ARITIES = range(2, 17)
@@ -87,6 +87,36 @@ def test_simplex_keeps_the_distance_in_fewer_bits(n_symbols, arity):
     bits, scale = layout.simplex(symbols)
     assert bits.shape == (20, -(-n_symbols * (arity - 1) // 8))
     np.testing.assert_array_equal(bit_distances(bits, bits), scale * hamming(symbols, symbols))
+
+
+@pytest.mark.parametrize("arity", ARITIES)
+@pytest.mark.parametrize("n_symbols", [1, 7, 8, 9, 17, 64])
+def test_bits_are_the_rows_of_the_symbols_one_after_another(n_symbols, arity):
+    layout = CodeLayout(n_symbols, arity)
+    symbols = draw_symbols(layout, 20)
+    rows, scale = embedding(arity)
+    expected = np.packbits(rows[symbols].reshape(20, -1), axis=1, bitorder="little")
+    bits, same = layout.embed(layout.pack(symbols))
+    np.testing.assert_array_equal(bits, expected)
+    assert (scale, len(rows[0])) == (same, arity - 1 if arity in (2, 4, 8, 16) else arity)
+
+
+@pytest.mark.parametrize("arity", ARITIES)
+@pytest.mark.parametrize("n_symbols", [1, 9, 40])
+def test_words_keep_the_distance(n_symbols, arity):
+    layout = CodeLayout(n_symbols, arity)
+    symbols = draw_symbols(layout, 20)
+    words, scale = layout.words(layout.pack(symbols))
+    assert words.dtype == np.uint64
+    differing = [[sum(int(a ^ b).bit_count() for a, b in zip(x, y, strict=True)) for y in words] for x in words]
+    np.testing.assert_array_equal(differing, scale * hamming(symbols, symbols))
+
+
+def test_no_code_has_no_bits():
+    layout = CodeLayout(5, 3)
+    none = np.empty((0, layout.n_bytes), np.uint8)
+    assert layout.embed(none)[0].shape == (0, 2)
+    assert layout.words(none)[0].shape == (0, 1)
 
 
 def test_simplex_refuses_other_arities():

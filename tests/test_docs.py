@@ -21,8 +21,11 @@ def blocks(path, language):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.name)
-def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
+def test_code_of_the_page_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if page.name == "postgres.md":
+        monkeypatch.setenv("PGUSER", "postgres")
+        monkeypatch.setenv("PGHOST", request.getfixturevalue("postgres").partition("host=")[2])
     names = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)

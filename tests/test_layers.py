@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from pathlib import Path
+
+import rankhash
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankhash"
+INTRINSICS = {"immintrin.h", "arm_neon.h"}
 
 
 def drawn_layers():
@@ -59,11 +65,25 @@ def test_only_kernels_import_the_native_module():
 
 def test_only_the_kernels_folder_knows_instruction_sets():
     for path in (ROOT / "native").rglob("*.[ch]pp"):
-        inside = path.parent.name == "kernels"
-        assert inside or "immintrin" not in path.read_text(), path
-        assert (
-            not inside
-            or path.name == "dispatch.cpp"
-            or "#include <" not in path.read_text().replace("#include <immintrin.h>", "")
-        ), path
-        assert path.parent.name == "bindings" or "nanobind" not in path.read_text(), path
+        text, inside = path.read_text(), path.parent.name == "kernels"
+        included = set(re.findall(r"#include <(.*)>", text))
+        assert inside or not included & INTRINSICS, path
+        assert not inside or path.name == "dispatch.cpp" or included <= INTRINSICS, path
+        assert path.parent.name == "bindings" or "nanobind" not in text, path
+
+
+def test_import_is_light_and_names_are_found_later():
+    program = (
+        "import sys, rankhash; heavy = {'sklearn', 'scipy', 'pandas', 'click', 'rich'} & {*sys.modules}; "
+        "assert not heavy, heavy; "
+        "missing = [name for name in rankhash.__all__ if not hasattr(rankhash, name)]; assert not missing, missing; "
+        "assert rankhash.JRSH is rankhash.hashers.JRSH and 'JRSH' in dir(rankhash)"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=120)
+
+
+def test_later_names_are_those_that_type_checkers_see():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {node.module: {alias.name for alias in node.names} for node in checked.body}
+    assert seen == {module: set(names.split()) for module, names in rankhash._LATER.items()}

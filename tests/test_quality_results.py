@@ -111,7 +111,10 @@ def test_jrsh_ranks_best_at_equal_bits(name, bits):
 @pytest.mark.parametrize("name", ["mnist", "cifar10-gist"])
 @pytest.mark.parametrize("bits", [16, 32, 64])
 @pytest.mark.parametrize("radius", [2, 3])
-def test_jrsh_for_a_radius_is_the_most_precise_within_it(name, bits, radius):
-    methods = (f"JRSH-radius-{radius}", "JRSH", "ITQ", "SRSH")
-    found = {m: np.mean([row["ball"][str(radius)]["zero"] for row in reproduced(name, m, bits)]) for m in methods}
-    assert max(found, key=found.get) == methods[0]
+def test_jrsh_for_a_radius_is_as_precise_within_it_as_any_and_more_so_with_more_bits(name, bits, radius):
+    ours = {row["seed"]: row["ball"][str(radius)]["zero"] for row in reproduced(name, f"JRSH-radius-{radius}", bits)}
+    assert len(ours) >= 3
+    for other in ("JRSH", "ITQ", "MLH", "SRSH"):
+        theirs = {row["seed"]: row["ball"][str(radius)]["zero"] for row in reproduced(name, other, bits)}
+        lead = np.mean([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
+        assert lead > (-0.01 if bits < 64 else 0.1), other

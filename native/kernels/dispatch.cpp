@@ -12,6 +12,9 @@ extern const Kernels kernels_scalar;
 #ifdef RANKHASH_HAVE_AVX2
 extern const Kernels kernels_avx2;
 #endif
+#ifdef RANKHASH_HAVE_NEON
+extern const Kernels kernels_neon;
+#endif
 
 int available_kernels(const Kernels** out, int capacity) {
   int n = 0;
@@ -21,6 +24,9 @@ int available_kernels(const Kernels** out, int capacity) {
   offer(kernels_scalar);
 #ifdef RANKHASH_HAVE_AVX2
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) offer(kernels_avx2);
+#endif
+#ifdef RANKHASH_HAVE_NEON
+  offer(kernels_neon);
 #endif
   return n;
 }

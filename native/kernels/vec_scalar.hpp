@@ -100,7 +100,7 @@ static inline Floats fill_floats(float x) { return {{x, x, x, x, x, x, x, x}}; }
 // a·b + c rounded once, on machines without such an instruction: the product is exact in double; the sum is rounded
 // to odd, which makes the second rounding, to float, a correct one (Boldo and Melquiond, 2008).
 static inline float multiply_add_one(float a, float b, float c) {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fmaf(a, b, c);
 #else
   const double p = static_cast<double>(a) * b, q = c, sum = p + q;

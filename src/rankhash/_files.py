@@ -22,7 +22,7 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import save, save_file
 
-from .errors import FileFormatError, InvalidInputError
+from .errors import FileFormatError, InvalidInputError, StorageError
 
 KEY = "rankhash"
 VERSION = 1
@@ -70,6 +70,23 @@ def write_file(path: PathLike, tensors: Tensors, header: dict[str, Any], kind: s
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
     sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def written_whole(path: PathLike) -> Iterator[Path]:
+    """A new file beside ``path`` to write to, which takes its place when the block ends well, or else is removed."""
+    target = Path(os.path.abspath(path))
+    temporary = target.parent / f".rankhash-{secrets.token_hex(8)}.tmp"
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
 
 
 def to_bytes(tensors: Tensors, header: dict[str, Any], kind: str) -> bytes:

@@ -116,7 +116,7 @@ class CodeLayout:
 
         The bits are packed least significant first and padded with zeros to whole bytes.
         """
-        return self._embed(symbols, np.eye(self.arity, dtype=np.uint8)), 2
+        return embed_symbols(self.unpack(self.pack(symbols)), np.eye(self.arity, dtype=np.uint8)), 2
 
     def simplex(self, symbols: Any) -> tuple[NDArray[np.uint8], int]:
         """The shortest such bits for an arity that is a power of two: arity - 1 a symbol; the scale is arity / 2.
@@ -127,12 +127,73 @@ class CodeLayout:
             raise InvalidInputError(
                 f"the simplex embedding needs an arity that is a power of two, not {self.arity}; use one_hot"
             )
-        values = np.arange(self.arity, dtype=np.uint8)
-        rows = np.bitwise_and.outer(values, values[1:])
-        parity = np.unpackbits(rows[..., None], axis=-1).sum(axis=-1, dtype=np.uint8) & np.uint8(1)
-        return self._embed(symbols, parity), self.arity // 2
+        rows, scale = embedding(self.arity)
+        return embed_symbols(self.unpack(self.pack(symbols)), rows), scale
 
-    def _embed(self, symbols: Any, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        symbols = self.unpack(self.pack(symbols))
-        bits = rows[symbols].reshape(len(symbols), self.n_symbols * rows.shape[1])
-        return np.packbits(bits, axis=1, bitorder="little")
+    def embed(self, codes: Any) -> tuple[NDArray[np.uint8], int]:
+        """The shorter of :meth:`simplex` and :meth:`one_hot`, of packed codes."""
+        rows, scale = embedding(self.arity)
+        return embed_symbols(self.unpack(codes), rows), scale
+
+    def words(self, codes: Any) -> tuple[NDArray[np.uint64], int]:
+        """The bits of :meth:`embed` as numbers ``(n, n_words)``, 64 bits each, and the scale.
+
+        Bit i of the embedding is bit i % 64, counted from the least significant, of word i // 64.
+
+        >>> layout = CodeLayout(n_symbols=3, arity=4)
+        >>> words, scale = layout.words(layout.pack([[0, 1, 2], [0, 3, 3]]))
+        >>> [f"{word:09b}" for word in words[:, 0].tolist()], scale
+        (['110101000', '011011000'], 2)
+        """
+        bits, scale = self.embed(codes)
+        padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        return padded.view("<u8").astype(np.uint64, copy=False), scale
+
+
+def embedding(arity: int) -> tuple[NDArray[np.uint8], int]:
+    """Rows of bits ``(arity, bits)``, one a value of a symbol, any two of which differ in ``scale`` places.
+
+    For an arity that is a power of two, a Hadamard matrix without its constant column; otherwise unit vectors.
+
+    >>> embedding(4)[0].tolist()
+    [[0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0]]
+    """
+    if arity & (arity - 1):
+        return np.eye(arity, dtype=np.uint8), 2
+    values = np.arange(arity, dtype=np.uint8)
+    shared = np.bitwise_and.outer(values, values[1:])
+    parity = np.unpackbits(shared[..., None], axis=-1).sum(axis=-1, dtype=np.uint8) & np.uint8(1)
+    return parity, arity // 2
+
+
+def embed_symbols(symbols: NDArray[np.uint8], rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The row of each symbol, one after another: bits packed least significant first, padded with zeros to bytes.
+
+    Eight symbols fill as many bytes as a row has bits. They are looked up two at a time.
+    """
+    n, n_symbols = symbols.shape
+    arity, width = rows.shape
+    n_groups, n_bits = -(-n_symbols // 8), n_symbols * width
+    padded = np.zeros((n, n_groups * 8), np.uint8)
+    padded[:, :n_symbols] = symbols
+    pairs = (padded[:, 0::2] * np.uint8(arity) + padded[:, 1::2]).reshape(n, n_groups, 4)
+    tables = _pair_tables(rows)
+    words = np.zeros((n, n_groups, tables.shape[2]), "<u8")
+    for place, word in np.argwhere(tables.any(axis=1)):
+        words[:, :, word] |= tables[place, :, word][pairs[:, :, place]]
+    whole = words.view(np.uint8)[:, :, :width].reshape(n, n_groups * width)
+    packed = np.ascontiguousarray(whole[:, : -(-n_bits // 8)])
+    if n_bits % 8:
+        packed[:, -1] &= np.uint8((1 << n_bits % 8) - 1)
+    return packed
+
+
+def _pair_tables(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """``(4, arity², 1 or 2)``: what each pair of symbols, at each of its four places, adds to a group's bits."""
+    arity, width = rows.shape
+    pairs = np.concatenate([np.repeat(rows, arity, axis=0), np.tile(rows, (arity, 1))], axis=1)
+    bits = np.zeros((4, arity * arity, -(-width // 8) * 64), np.uint8)
+    for place in range(4):
+        bits[place, :, 2 * width * place : 2 * width * (place + 1)] = pairs
+    return np.packbits(bits, axis=2, bitorder="little").view("<u8").astype(np.uint64, copy=False)

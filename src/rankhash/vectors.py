@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from . import _kernels
 from .errors import InvalidInputError, InvalidTypeError
@@ -140,7 +140,7 @@ class VectorBatches:
 
 def _as_numbers(X: Any, name: str) -> NDArray[Any]:
     """``X`` as an array of floats, integers or booleans of any shape, not copied where that is possible."""
-    if issparse(X):
+    if _is_sparse(X):
         raise InvalidTypeError(f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()")
     if np.ma.is_masked(X):
         raise InvalidInputError(f"{name} has masked values; fill them with {name}.filled(...) first")
@@ -186,3 +186,9 @@ def _check_shape(array: NDArray[Any], n_features: int | None, name: str, owner: 
         raise InvalidInputError(
             f"{name} has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"
         )
+
+
+def _is_sparse(X: Any) -> bool:
+    """Whether it is one of SciPy's sparse arrays; where SciPy was not imported, nothing is."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))

@@ -91,7 +91,7 @@ def test_every_verb_has_help_examples_and_a_page_that_tells_all_options(verb):
 
 
 def test_the_first_page_lists_every_verb():
-    listed = re.findall(r"\[(\w+)\]\(\1\.md\)", (PAGES / "README.md").read_text(encoding="utf-8"))
+    listed = re.findall(r"\[(\w+)\]\(\1\.md\)", (PAGES / "commands.md").read_text(encoding="utf-8"))
     assert sorted(listed) == VERBS
 
 

@@ -1,11 +1,14 @@
-"""One cluster for all tests of Dask, and one for those who do not leave it as it was."""
+"""Clusters for tests of Dask, one of which some may kill; connections and names of tables for those of PostgreSQL."""
 
 from __future__ import annotations
 
+import itertools
 import logging
 
 import distributed
 import pytest
+
+numbers = itertools.count()
 
 
 def started():
@@ -26,3 +29,16 @@ def own_client():
     """For tests that kill."""
     with started() as cluster, distributed.Client(cluster, set_as_default=False) as client:
         yield client
+
+
+@pytest.fixture
+def connection(postgres):
+    import psycopg
+
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def table():
+    return f"codes {next(numbers)}"

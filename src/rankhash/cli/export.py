@@ -11,19 +11,21 @@ from . import _common
 @click.command(
     epilog=_common.examples(
         "rankhash export items.rankhash items.parquet",
+        "rankhash export items.rankhash codes.parquet --words",
         "rankhash export items.rankhash items.jsonl",
         "rankhash export items.rankhash codes.npy",
     )
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("out", type=click.Path(dir_okay=False))
+@click.option("--words", is_flag=True, help="Add columns of 64-bit numbers to .parquet, for SQL engines to compare.")
 @_common.as_json_option
-def command(collection: str, out: str, as_json: bool) -> None:
+def command(collection: str, out: str, words: bool, as_json: bool) -> None:
     """Write the items of the file COLLECTION, in the order in which they were added, to the file OUT.
 
     .parquet and .jsonl hold ids, metadata, codes and stored vectors, and can be added to another collection; .npy holds
     the codes alone.
     """
     with Collection.open(collection) as items, _common.progress("exporting", len(items)) as tell:
-        done = items.export_file(out, progress=tell)
+        done = items.export_file(out, words=words, progress=tell)
     _common.show({"path": out, "exported": done}, as_json=as_json)

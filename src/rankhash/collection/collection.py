@@ -363,12 +363,15 @@ class Collection:
         """Read everything once and say what is damaged."""
         return check_store(self._store)
 
-    def export_file(self, path: PathLike, *, progress: Callable[[int], object] | None = None) -> int:
+    def export_file(
+        self, path: PathLike, *, words: bool = False, progress: Callable[[int], object] | None = None
+    ) -> int:
         """Write all items, in the order in which they were added, to a .parquet, .jsonl or .npy file (codes alone).
 
-        Returns how many; ``progress`` is called with the number written so far.
+        ``words`` adds the columns ``w0``, ``w1``, … of numbers to a .parquet file, by which other engines compare
+        codes: see :meth:`CodeLayout.words`. Returns how many; ``progress`` is called with the number written so far.
         """
-        return transfer.export_file(self._store, os.fspath(path), progress)
+        return transfer.export_file(self._store, os.fspath(path), progress, words=words)
 
     def import_file(
         self,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, LayoutMismatchError, StorageError
+from .._files import written_whole
+from .._parquet import CodesWriter, need_parquet
+from ..errors import InvalidInputError, LayoutMismatchError
 from ..readers import open_vectors
 from . import _chunks, _items, _removed, _vectors
 from ._items import Id
@@ -99,7 +99,7 @@ def _code_batches(collection: Collection, path: str) -> Iterator[Batch] | None:
 
 
 def _parquet_codes(collection: Collection, path: str) -> Iterator[Batch] | None:
-    parquet = _parquet(path)
+    parquet = need_parquet(path)
     with parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         fingerprint = (file.schema_arrow.metadata or {}).get(b"rankhash", b"").decode()
@@ -109,7 +109,7 @@ def _parquet_codes(collection: Collection, path: str) -> Iterator[Batch] | None:
 
 
 def _read_parquet_codes(collection: Collection, path: str, fingerprint: str) -> Iterator[Batch]:
-    with _parquet(path).ParquetFile(path) as file:
+    with need_parquet(path).ParquetFile(path) as file:
         for part in file.iter_batches(ROWS * 4, columns=["id", "metadata", "code"]):
             rows = part.to_pydict()
             texts = [None if text is None else json.loads(text) for text in rows["metadata"]]
@@ -161,14 +161,6 @@ def _lines(path: str) -> Iterator[str]:
                 yield line
 
 
-def _parquet(path: str) -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise InvalidInputError(f"{path} needs pyarrow: pip install 'rankhash[data]'") from None
-    return pyarrow.parquet
-
-
 # -- export --------------------------------------------------------------------------------------------------------
 
 
@@ -182,25 +174,16 @@ class _Rows:
     vectors: NDArray[np.float32] | None
 
 
-def export_file(store: Store, path: str, progress: Progress | None) -> int:
+def export_file(store: Store, path: str, progress: Progress | None, *, words: bool = False) -> int:
     """Write all items to a file that is there whole or not at all; see :meth:`Collection.export_file`."""
     suffix = Path(path).suffix.lower()
     if suffix not in WRITERS:
         raise InvalidInputError(f"{path} must end with one of {', '.join(WRITERS)} to export to it")
-    target = Path(os.path.abspath(path))
-    temporary = target.parent / f".rankhash-{secrets.token_hex(8)}.tmp"
-    try:
-        with store.connections.reading() as connection:
-            done = WRITERS[suffix](store, connection, temporary, progress or (lambda _: None))
-        os.replace(temporary, target)
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-    return done
+    if words and suffix != ".parquet":
+        raise InvalidInputError(f"words go into .parquet files only, not into {path}")
+    write = partial(_write_parquet, words=True) if words else WRITERS[suffix]
+    with written_whole(path) as temporary, store.connections.reading() as connection:
+        return write(store, connection, temporary, progress or (lambda _: None))
 
 
 def _rows(store: Store, connection: sqlite3.Connection, progress: Progress) -> Iterator[_Rows]:
@@ -250,41 +233,27 @@ def _write_npy(store: Store, connection: sqlite3.Connection, path: Path, progres
     return int(n_items)
 
 
-def _write_parquet(store: Store, connection: sqlite3.Connection, path: Path, progress: Progress) -> int:
-    import pyarrow as pa
-
-    schema = _parquet_schema(store, connection, str(path))
+def _write_parquet(
+    store: Store, connection: sqlite3.Connection, path: Path, progress: Progress, *, words: bool = False
+) -> int:
+    n_features = None if store.store_vectors == "none" else store.hasher.n_features_in_
+    text_ids = _has_text_ids(connection)
     done = 0
-    with _parquet(str(path)).ParquetWriter(path, schema) as writer:
+    with CodesWriter(path, store.layout, text_ids=text_ids, n_features=n_features, words=words) as writer:
         for rows in _rows(store, connection, progress):
-            columns = [rows.ids, rows.texts, [code.tobytes() for code in rows.codes]]
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
-            if rows.vectors is not None:
-                values = pa.array(rows.vectors.reshape(-1))
-                arrays.append(pa.FixedSizeListArray.from_arrays(values, rows.vectors.shape[1]))
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            writer.write(rows.ids, rows.codes, rows.texts, rows.vectors)
             done += len(rows.ids)
     return done
 
 
-def _parquet_schema(store: Store, connection: sqlite3.Connection, path: str) -> Any:
-    _parquet(path)
-    import pyarrow as pa
-
+def _has_text_ids(connection: sqlite3.Connection) -> bool:
     kinds = {kind for (kind,) in connection.execute("SELECT DISTINCT typeof(id) FROM items")}
     n_rows = connection.execute("SELECT count(*) FROM items").fetchone()[0]
     if n_rows < connection.execute("SELECT n_items FROM state").fetchone()[0]:
         kinds.add("integer")
     if len(kinds) > 1:
         raise InvalidInputError("some ids are integers and some are text, which Parquet cannot hold; use .jsonl")
-    fields = [
-        pa.field("id", pa.string() if kinds == {"text"} else pa.int64()),
-        pa.field("metadata", pa.string()),
-        pa.field("code", pa.binary()),
-    ]
-    if store.store_vectors != "none":
-        fields.append(pa.field("vector", pa.list_(pa.float32(), store.hasher.n_features_in_)))
-    return pa.schema(fields, metadata={"rankhash": store.layout.fingerprint})
+    return kinds == {"text"}
 
 
 WRITERS: dict[str, Callable[[Store, sqlite3.Connection, Path, Progress], int]] = {

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _files, _kernels
+from .._parquet import GROUP_ROWS, CodesWriter
 from ..codes import CodeLayout
 from ..errors import FileFormatError, IdError, InvalidInputError, LayoutMismatchError
 from ..neighbors import Neighbors, RadiusNeighbors
@@ -146,6 +147,21 @@ class Index(ABC):
         """Write the index to one file, all of it or nothing: see :doc:`the file format </explain/files>`."""
         header, arrays = self._store.state()
         _files.write_file(path, arrays, {"index": self.kind, **header}, kind="index")
+
+    def export_file(self, path: str | Path, *, words: bool = False) -> int:
+        """Write ids, ascending, and codes to a .parquet file for other programs, and return how many.
+
+        ``words`` adds the columns ``w0``, ``w1``, … of numbers by which engines compare codes: see
+        :meth:`CodeLayout.words`. A collection with the same hasher can import the file.
+        """
+        if Path(path).suffix.lower() != ".parquet":
+            raise InvalidInputError(f"{path} must end with .parquet to export to it")
+        ids = self.ids
+        with _files.written_whole(path) as temporary, CodesWriter(temporary, self.layout, words=words) as writer:
+            for start in range(0, len(ids), GROUP_ROWS):
+                some = ids[start : start + GROUP_ROWS]
+                writer.write(some, self.get(some))
+        return len(ids)
 
     @classmethod
     def load(cls, path: str | Path, *, mmap: bool = False, verify: bool = True) -> Index:

@@ -1,0 +1,134 @@
+// Compares every instruction set of this machine with the scalar one, bit by bit, without Python: for cross-compiled
+// builds that run in an emulator (tools/cross.py). Exit code 1 if anything differs.
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/codes.hpp"
+#include "core/encode.hpp"
+#include "core/hamming.hpp"
+#include "core/segment.hpp"
+#include "core/tables.hpp"
+#include "core/train.hpp"
+
+using namespace rankhash;
+
+namespace {
+
+std::mt19937 rng(7);
+
+template <class T>
+std::string raw(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+std::vector<float> normals(size_t n) {
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float& value : values) value = normal(rng);
+  return values;
+}
+
+// Clustered codes with many ties: symbols of a few centres, some of them changed.
+std::vector<uint8_t> codes(const Layout& layout, int n) {
+  std::vector<uint8_t> centres(8 * layout.n_symbols), symbols(static_cast<size_t>(n) * layout.n_symbols);
+  for (uint8_t& symbol : centres) symbol = rng() % layout.arity;
+  for (int i = 0; i < n; ++i)
+    for (int s = 0; s < layout.n_symbols; ++s)
+      symbols[static_cast<size_t>(i) * layout.n_symbols + s] =
+          rng() % 4 ? centres[i % 8 * layout.n_symbols + s] : rng() % layout.arity;
+  std::vector<uint8_t> rows(static_cast<size_t>(n) * layout.n_bytes);
+  pack_rows(symbols.data(), n, layout, rows.data());
+  return rows;
+}
+
+// What is computed with the active kernels from the same inputs.
+struct Inputs {
+  Layout layout;
+  std::vector<uint8_t> rows, queries, blocks;
+  std::vector<float> tables, x, weights, center, scores;
+  std::vector<int32_t> pairs;
+  std::vector<uint8_t> labels;
+};
+
+constexpr int kCodes = 1337, kQueries = 9, kVectors = 61, kDims = 40, kPairs = 500, kNearest = 20;
+
+Inputs make(int n_symbols, int arity) {
+  Inputs in{make_layout(n_symbols, arity), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  in.rows = codes(in.layout, kCodes);
+  in.queries = codes(in.layout, kQueries);
+  in.blocks.resize(static_cast<size_t>((kCodes + kBlock - 1) / kBlock) * in.layout.n_bits * kSlice);
+  write_slices(in.blocks.data(), in.layout.n_bits, 0, in.rows.data(), kCodes);
+  in.tables = normals(static_cast<size_t>(kQueries) * n_symbols * arity);
+  in.x = normals(kVectors * kDims);
+  in.weights = normals(static_cast<size_t>(n_symbols) * arity * kDims);
+  in.center = normals(kDims);
+  for (int i = 0; i < 2 * kPairs; ++i) in.pairs.push_back(static_cast<int32_t>(rng() % kVectors));
+  for (int i = 0; i < kPairs; ++i) in.labels.push_back(rng() % 2);
+  in.scores = normals(static_cast<size_t>(kVectors) * arity);
+  return in;
+}
+
+void append(std::string& out, const RadiusHits& hits) { out += raw(hits.offsets) + raw(hits.ids) + raw(hits.distances); }
+
+std::string searches(const Inputs& in) {
+  const CodesView view{in.blocks.data(), kCodes, in.layout, nullptr, {nullptr, kCodes}};
+  std::vector<int64_t> ids(kQueries * kNearest);
+  std::vector<float> distances(ids.size());
+  std::string out;
+  for (int n : {1, kQueries}) {
+    search_hamming(view, in.queries.data(), n, kNearest, 1, ids.data(), distances.data());
+    out += raw(ids) + raw(distances);
+    append(out, search_hamming_radius(view, in.queries.data(), n, in.layout.n_symbols / 2, 1));
+    search_tables(view, in.tables.data(), n, kNearest, 1, ids.data(), distances.data());
+    out += raw(ids) + raw(distances);
+    append(out, search_tables_radius(view, in.tables.data(), n, 0.0f, 1));
+  }
+  return out;
+}
+
+std::string learning(const Inputs& in) {
+  std::vector<uint8_t> rows(static_cast<size_t>(kVectors) * in.layout.n_bytes);
+  const Projections projections{in.weights.data(), nullptr, in.center.data(), in.layout.arity};
+  encode_projections(in.x.data(), kVectors, kDims, projections, in.layout, 1, rows.data());
+  std::string out = raw(rows);
+  std::vector<float> weights = in.weights, lag(static_cast<size_t>(in.layout.arity) * kDims);
+  weights.resize(lag.size());
+  const int groups = (in.layout.arity + kRowGroup - 1) / kRowGroup * kRowGroup;
+  weights.resize(static_cast<size_t>(groups) * kDims);
+  lag.resize(weights.size());
+  for (bool hinge : {false, true}) {
+    const PairTask task{in.x.data(), in.pairs.data(), in.labels.data(), kPairs, kDims, in.layout.arity, hinge, 1.0f,
+                        0.7f,        0.05f,           -1e-5f,           -100};
+    const PairTotals totals = train_pairs(task, weights.data(), lag.data());
+    std::vector<float> gradient(in.scores.size());
+    const PairTotals others = pair_gradient(task, in.scores.data(), gradient.data());
+    out += raw(weights) + raw(lag) + raw(gradient);
+    out += std::to_string(totals.bound) + " " + std::to_string(totals.errors) + " " + std::to_string(others.errors);
+  }
+  return out;
+}
+
+}  // namespace
+
+int main() {
+  const Kernels* list[8];
+  const int n = available_kernels(list, 8);
+  int wrong = 0;
+  for (const auto& [n_symbols, arity] : {std::pair{64, 2}, {13, 3}, {32, 4}, {21, 8}, {16, 16}, {300, 2}}) {
+    const Inputs in = make(n_symbols, arity);
+    use_kernels("scalar");
+    const std::string found = searches(in), learned = learning(in);
+    for (int i = 1; i < n; ++i) {
+      use_kernels(list[i]->name);
+      const bool same_found = searches(in) == found, same_learned = learning(in) == learned;
+      wrong += !same_found + !same_learned;
+      std::printf("%s, %d symbols of arity %d: searches %s, codes and learning %s\n", list[i]->name, n_symbols, arity,
+                  same_found ? "agree" : "DIFFER", same_learned ? "agree" : "DIFFER");
+    }
+  }
+  if (n < 2) std::printf("only the scalar kernels run here: nothing compared\n");
+  return wrong || n < 2;
+}

@@ -1,0 +1,116 @@
+// 256-bit vectors as two registers of 128 bits on ARM NEON (AArch64). The same names and meanings as vec_scalar.hpp.
+#include <arm_neon.h>
+
+namespace rankhash::RANKHASH_ISA {
+
+struct Bits {
+  uint8x16_t lo, hi;
+};
+static inline Bits load_bits(const void* p) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(p);
+  return {vld1q_u8(bytes), vld1q_u8(bytes + 16)};
+}
+static inline void store_bits(void* p, Bits a) {
+  uint8_t* bytes = static_cast<uint8_t*>(p);
+  vst1q_u8(bytes, a.lo);
+  vst1q_u8(bytes + 16, a.hi);
+}
+static inline Bits both(uint8x16_t half) { return {half, half}; }
+static inline Bits zero_bits() { return both(vdupq_n_u8(0)); }
+static inline Bits fill_bits(uint32_t word) { return both(vreinterpretq_u8_u32(vdupq_n_u32(word))); }
+static inline Bits operator&(Bits a, Bits b) { return {vandq_u8(a.lo, b.lo), vandq_u8(a.hi, b.hi)}; }
+static inline Bits operator|(Bits a, Bits b) { return {vorrq_u8(a.lo, b.lo), vorrq_u8(a.hi, b.hi)}; }
+static inline Bits operator^(Bits a, Bits b) { return {veorq_u8(a.lo, b.lo), veorq_u8(a.hi, b.hi)}; }
+static inline Bits and_not(Bits a, Bits b) { return {vbicq_u8(a.lo, b.lo), vbicq_u8(a.hi, b.hi)}; }  // a & ~b
+static inline bool any_bit(Bits a) { return vmaxvq_u8(vorrq_u8(a.lo, a.hi)) != 0; }
+
+static inline uint16x8_t words(uint8x16_t a) { return vreinterpretq_u16_u8(a); }
+static inline uint32x4_t longs(uint8x16_t a) { return vreinterpretq_u32_u8(a); }
+static inline uint8x16_t bytes(uint16x8_t a) { return vreinterpretq_u8_u16(a); }
+static inline uint8x16_t bytes(uint32x4_t a) { return vreinterpretq_u8_u32(a); }
+
+template <int N>
+static inline Bits shift_right16(Bits a) {
+  return {bytes(vshrq_n_u16(words(a.lo), N)), bytes(vshrq_n_u16(words(a.hi), N))};
+}
+template <int N>
+static inline Bits shift_left16(Bits a) {
+  return {bytes(vshlq_n_u16(words(a.lo), N)), bytes(vshlq_n_u16(words(a.hi), N))};
+}
+
+// Bytes and 16-bit words of the same 256 bits.
+static inline Bits fill_bytes(uint8_t byte) { return both(vdupq_n_u8(byte)); }
+static inline Bits fill_words(uint16_t word) { return both(bytes(vdupq_n_u16(word))); }
+static inline Bits load_table(const uint8_t* p) { return both(vld1q_u8(p)); }
+static inline Bits look_up(Bits table, Bits index) {  // indexes are below 16
+  return {vqtbl1q_u8(table.lo, index.lo), vqtbl1q_u8(table.hi, index.hi)};
+}
+static inline Bits add_bytes(Bits a, Bits b) { return {vaddq_u8(a.lo, b.lo), vaddq_u8(a.hi, b.hi)}; }
+static inline Bits add_bytes_saturated(Bits a, Bits b) { return {vqaddq_u8(a.lo, b.lo), vqaddq_u8(a.hi, b.hi)}; }
+static inline Bits mean_bytes(Bits a, Bits b) { return {vrhaddq_u8(a.lo, b.lo), vrhaddq_u8(a.hi, b.hi)}; }  // rounded up
+static inline Bits add_words_saturated(Bits a, Bits b) {
+  return {bytes(vqaddq_u16(words(a.lo), words(b.lo))), bytes(vqaddq_u16(words(a.hi), words(b.hi)))};
+}
+static inline Bits at_most_bytes(Bits a, Bits b) { return {vcleq_u8(a.lo, b.lo), vcleq_u8(a.hi, b.hi)}; }
+static inline Bits at_most_words(Bits a, Bits b) {
+  return {bytes(vcleq_u16(words(a.lo), words(b.lo))), bytes(vcleq_u16(words(a.hi), words(b.hi)))};
+}
+// Bit i of the result is the highest bit of byte i: each byte's bit is put into its place, then neighbours are added.
+static inline uint32_t half_signs(uint8x16_t a) {
+  const int8x16_t places = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+  const uint8x16_t placed = vshlq_u8(vshrq_n_u8(a, 7), places);
+  return vaddv_u8(vget_low_u8(placed)) | static_cast<uint32_t>(vaddv_u8(vget_high_u8(placed))) << 8;
+}
+static inline uint32_t byte_signs(Bits a) { return half_signs(a.lo) | half_signs(a.hi) << 16; }
+
+struct Floats {
+  float32x4_t lo, hi;
+};
+constexpr int kLanes = 8;
+static inline Floats load_floats(const float* p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+static inline void store_floats(float* p, Floats a) {
+  vst1q_f32(p, a.lo);
+  vst1q_f32(p + 4, a.hi);
+}
+static inline Floats fill_floats(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
+static inline Floats multiply_add(Floats a, Floats b, Floats c) {
+  return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
+}
+static inline Floats operator*(Floats a, Floats b) { return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)}; }
+static inline Floats operator+(Floats a, Floats b) { return {vaddq_f32(a.lo, b.lo), vaddq_f32(a.hi, b.hi)}; }
+static inline Floats operator-(Floats a, Floats b) { return {vsubq_f32(a.lo, b.lo), vsubq_f32(a.hi, b.hi)}; }
+static inline Bits greater(Floats a, Floats b) { return {bytes(vcgtq_f32(a.lo, b.lo)), bytes(vcgtq_f32(a.hi, b.hi))}; }
+static inline Floats choose(Bits mask, Floats yes, Floats no) {
+  return {vbslq_f32(longs(mask.lo), yes.lo, no.lo), vbslq_f32(longs(mask.hi), yes.hi, no.hi)};
+}
+static inline Bits choose(Bits mask, Bits yes, Bits no) {
+  return {vbslq_u8(mask.lo, yes.lo, no.lo), vbslq_u8(mask.hi, yes.hi, no.hi)};
+}
+static inline Bits shift_left32(Bits a, int n) {
+  const int32x4_t by = vdupq_n_s32(n);
+  return {bytes(vshlq_u32(longs(a.lo), by)), bytes(vshlq_u32(longs(a.hi), by))};
+}
+static inline Bits shift_right32(Bits a, int n) { return shift_left32(a, -n); }
+
+// out[j][i] = in[i][j] for 4 rows of 4 floats.
+static inline void transpose4(float32x4_t& a, float32x4_t& b, float32x4_t& c, float32x4_t& d) {
+  const float64x2_t t0 = vreinterpretq_f64_f32(vtrn1q_f32(a, b)), t1 = vreinterpretq_f64_f32(vtrn2q_f32(a, b));
+  const float64x2_t t2 = vreinterpretq_f64_f32(vtrn1q_f32(c, d)), t3 = vreinterpretq_f64_f32(vtrn2q_f32(c, d));
+  a = vreinterpretq_f32_f64(vtrn1q_f64(t0, t2));
+  b = vreinterpretq_f32_f64(vtrn1q_f64(t1, t3));
+  c = vreinterpretq_f32_f64(vtrn2q_f64(t0, t2));
+  d = vreinterpretq_f32_f64(vtrn2q_f64(t1, t3));
+}
+static inline void transpose(Floats (&r)[kLanes]) {
+  transpose4(r[0].lo, r[1].lo, r[2].lo, r[3].lo);
+  transpose4(r[0].hi, r[1].hi, r[2].hi, r[3].hi);
+  transpose4(r[4].lo, r[5].lo, r[6].lo, r[7].lo);
+  transpose4(r[4].hi, r[5].hi, r[6].hi, r[7].hi);
+  for (int i = 0; i < 4; ++i) {
+    const float32x4_t upper = r[i].hi;
+    r[i].hi = r[i + 4].lo;
+    r[i + 4].lo = upper;
+  }
+}
+
+}  // namespace rankhash::RANKHASH_ISA

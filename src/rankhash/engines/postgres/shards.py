@@ -1,0 +1,172 @@
+"""Tables of one layout on several servers, searched together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...codes import CodeLayout
+from ...errors import EngineError, InvalidInputError, LayoutMismatchError
+from ...neighbors import Neighbors, RadiusNeighbors
+from .._merging import merge_neighbors, merge_radius
+from ._checks import check_ids, check_k
+from ._search import Where
+from .index import ApproximateNeighbors, PostgresIndex
+
+T = TypeVar("T")
+I64 = NDArray[np.int64]
+Columns = Mapping[str, Sequence[Any]]
+
+
+class PostgresShards:
+    """Tables on several servers that answer as one: each is asked in its own thread, and the answers are merged.
+
+    A code belongs to the table number ``id % len(shards)``, in the order in which the tables are given: keep it. If
+    one server fails, so does the call; there are no answers of a part.
+
+    Parameters
+    ----------
+    shards
+        Tables of one layout, each on its own connection.
+    """
+
+    def __init__(self, shards: Sequence[PostgresIndex]) -> None:
+        self.shards = tuple(shards)
+        if not self.shards:
+            raise InvalidInputError("there must be at least one table")
+        if len({id(shard._connection) for shard in self.shards}) < len(self.shards):
+            raise InvalidInputError("each table needs a connection of its own")
+        if len({shard._table.bits for shard in self.shards}) > 1:
+            raise LayoutMismatchError(
+                "the tables hold codes of different layouts, hashers or weights; they must be made alike"
+            )
+
+    @property
+    def layout(self) -> CodeLayout:
+        """The shape of the codes."""
+        return self.shards[0].layout
+
+    def close(self) -> None:
+        """Close the connections that were not given."""
+        for shard in self.shards:
+            shard.close()
+
+    def __enter__(self) -> PostgresShards:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"PostgresShards({len(self.shards)} tables, {self.shards[0]!r}, …)"
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def count(self, where: Where = None, params: Sequence[Any] = ()) -> int:
+        """How many codes there are, or how many pass ``where``."""
+        return sum(self._ask(lambda shard, _: shard.count(where, params)))
+
+    # -- codes in and out ------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Changes in the block are kept on all servers, or on none if one of them fails before the end of the block.
+
+        The servers commit one after another: one that dies in that very moment can leave its part out.
+        """
+        with ExitStack() as stack:
+            for shard in self.shards:
+                stack.enter_context(shard.transaction())
+            yield
+
+    def add(self, codes: ArrayLike, ids: ArrayLike, *, columns: Columns | None = None) -> None:
+        """Add codes ``(n, n_bytes)`` under the given ids."""
+        self._write(PostgresIndex.add, codes, ids, columns)
+
+    def upsert(self, codes: ArrayLike, ids: ArrayLike, *, columns: Columns | None = None) -> None:
+        """Replace the codes of ids that are there and add the others."""
+        self._write(PostgresIndex.upsert, codes, ids, columns)
+
+    def delete(self, ids: ArrayLike | None = None, *, where: Where = None, params: Sequence[Any] = ()) -> int:
+        """Remove codes as :meth:`PostgresIndex.delete` does; returns how many."""
+        numbers = None if ids is None else check_ids(ids, None)
+        with self.transaction():
+            if numbers is None:
+                return sum(self._ask(lambda shard, _: shard.delete(where=where, params=params)))
+            return sum(self._ask(lambda shard, place: shard.delete(numbers[self._belongs(numbers, place)])))
+
+    def get(self, ids: ArrayLike) -> NDArray[np.uint8]:
+        """The codes ``(n, n_bytes)`` of the given ids."""
+        numbers = check_ids(ids, None, unique=False)
+        codes = np.empty((len(numbers), self.layout.n_bytes), np.uint8)
+        for place, part in enumerate(self._ask(lambda shard, place: shard.get(numbers[self._belongs(numbers, place)]))):
+            codes[self._belongs(numbers, place)] = part
+        return codes
+
+    # -- search ----------------------------------------------------------------------------------------------------
+
+    def search(self, codes: ArrayLike, k: int, *, where: Where = None, params: Sequence[Any] = ()) -> Neighbors:
+        """The k nearest codes of each query code in all tables, exactly."""
+        k = check_k(k)
+        return merge_neighbors(self._ask(lambda shard, _: shard.search(codes, k, where=where, params=params)), k)
+
+    def search_radius(
+        self, codes: ArrayLike, radius: float, *, where: Where = None, params: Sequence[Any] = ()
+    ) -> RadiusNeighbors:
+        """All codes within ``radius`` of each query code, exactly."""
+        return merge_radius(self._ask(lambda shard, _: shard.search_radius(codes, radius, where=where, params=params)))
+
+    def search_approximate(
+        self,
+        codes: ArrayLike,
+        k: int,
+        *,
+        ef_search: int | None = None,
+        where: Where = None,
+        params: Sequence[Any] = (),
+    ) -> ApproximateNeighbors:
+        """Most of the k nearest codes, by the HNSW indexes of the tables: approximate."""
+        k = check_k(k)
+        parts = self._ask(
+            lambda shard, _: shard.search_approximate(codes, k, ef_search=ef_search, where=where, params=params)
+        )
+        return ApproximateNeighbors(*merge_neighbors(parts, k))
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _belongs(self, ids: I64, place: int) -> NDArray[np.intp]:
+        return np.flatnonzero(ids % len(self.shards) == place)
+
+    def _write(
+        self,
+        change: Callable[..., object],
+        codes: ArrayLike,
+        ids: ArrayLike,
+        columns: Columns | None,
+    ) -> None:
+        checked = self.layout.check(codes)
+        numbers = check_ids(ids, len(checked))
+
+        def write(shard: PostgresIndex, place: int) -> None:
+            some = self._belongs(numbers, place)
+            values = {name: [column[i] for i in some] for name, column in (columns or {}).items()}
+            change(shard, checked[some], numbers[some], columns=values)
+
+        with self.transaction():
+            self._ask(write)
+
+    def _ask(self, call: Callable[[PostgresIndex, int], T]) -> list[T]:
+        """What each table answers, in order; all have finished when this returns or raises."""
+        with ThreadPoolExecutor(len(self.shards)) as pool:
+            calls = [pool.submit(call, shard, place) for place, shard in enumerate(self.shards)]
+        for place, done in enumerate(calls):
+            error = done.exception()
+            if isinstance(error, EngineError):
+                raise EngineError(f"table {place + 1} of {len(self.shards)}: {error}") from error
+        return [done.result() for done in calls]
