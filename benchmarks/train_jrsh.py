@@ -1,4 +1,4 @@
-"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json.
+"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json, growth to .svg.
 
 Run it as ``python benchmarks/train_jrsh.py --data FOLDER`` on a machine that does nothing else. Each case is a process
 of its own, whose peak memory is noted beside seconds by the clock and of CPU time; vectors are synthetic but for MNIST.
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from growth import draw_growth
 from machine import provenance, refuse_private_names
 from rankhash import JRSH
 from sets import add_data_option, load
@@ -67,10 +68,14 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     add_data_option(parser)
     parser.add_argument("--case", help="fit this one here and print it")
+    parser.add_argument("--draw", action="store_true", help="only draw the growth of the kept times")
     parser.add_argument("--only", nargs="+", default=list(cases()), help="names of cases")
     options = parser.parse_args()
     if options.case:
         print(json.dumps(one(options.case, options.data)))
+        return
+    if options.draw:
+        draw_kept()
         return
     rows = []
     for name in options.only:
@@ -82,6 +87,25 @@ def main() -> None:
     text = json.dumps({"provenance": provenance() | {"load": os.getloadavg()}, "rows": rows}, indent=1)
     refuse_private_names(text)
     RESULTS.write_text(text + "\n", encoding="utf-8")
+    draw_kept()
+
+
+def draw_kept() -> None:
+    """Draw the growth of the kept times."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]
+    RESULTS.with_suffix(".svg").write_text(draw(rows), encoding="utf-8")
+
+
+def draw(rows: list[dict[str, Any]]) -> str:
+    """Seconds over symbols, and over training points."""
+    fits = [row | {"method": "JRSH"} for row in rows if "d" in row]
+    symbols = [row for row in fits if row["d"] == 40]
+    points = [row for row in fits if row["d"] == 128]
+    panels = [
+        ("n_symbols", symbols, "symbols (1000 points)", "seconds a fit, d=40, one thread"),
+        ("n", points, "training points (64 symbols)", "seconds a fit, d=128, two threads"),
+    ]
+    return draw_growth([panel for panel in panels if len(panel[1]) > 1])
 
 
 if __name__ == "__main__":

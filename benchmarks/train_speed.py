@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from growth import draw_growth
 from machine import provenance, refuse_private_names
 from measure import one_thread
 from rankhash import RSH, SRSH, _kernels
@@ -25,7 +26,6 @@ GOALS = {40: 100, 128: 180, 512: 500}
 N_PAIRS = 100_000
 LENGTHS = (8, 32, 128)
 POINTS = (1000, 4000, 16_000, 64_000)
-COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44")
 
 
 def main() -> int:
@@ -96,49 +96,15 @@ def fit_rows(repeats: int) -> list[dict[str, Any]]:
 
 
 def draw(rows: list[dict[str, Any]]) -> str:
-    """Two log-log panels, seconds over symbols and over points, with a dotted line of linear growth."""
-    fits = [row for row in rows if row["what"] == "fit"]
-    panels = [("n_symbols", [r for r in fits if r["n_points"] == 1000], "symbols (1000 points)")]
-    panels.append(("n_points", [r for r in fits if r["n_symbols"] == 32], "training points (32 symbols)"))
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" width="760" height="340" font-family="sans-serif" font-size="12">'
-    ]
-    parts.append('<rect width="760" height="340" fill="white"/>')
-    for place, (axis, shown, title) in enumerate(panels):
-        parts += panel(60 + 370 * place, axis, shown, title)
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def panel(left: int, axis: str, rows: list[dict[str, Any]], title: str) -> list[str]:
-    xs = sorted({row[axis] for row in rows})
-    low, high = np.log2(xs[0]), np.log2(xs[-1])
-    seconds = [row["seconds"] for row in rows]
-    floor, ceiling = np.log2(min(seconds) / 1.5), np.log2(max(seconds) * 1.5)
-
-    def at(x: float, y: float) -> str:
-        across = left + 300 * (np.log2(x) - low) / (high - low)
-        return f"{across:.1f},{280 - 240 * (np.log2(y) - floor) / (ceiling - floor):.1f}"
-
-    parts = [f'<rect x="{left}" y="40" width="300" height="240" fill="none" stroke="#999"/>']
-    parts.append(f'<text x="{left + 150}" y="318" text-anchor="middle">{title}</text>')
-    parts.append(f'<text x="{left}" y="30">seconds a fit, d=40, one thread</text>')
-    for x in xs:
-        across = at(x, 2**floor).split(",")[0]
-        parts.append(f'<text x="{across}" y="296" text-anchor="middle" font-size="10">{x}</text>')
-    for power in range(int(np.ceil(floor)), int(ceiling) + 1):
-        height = at(xs[0], 2.0**power).split(",")[1]
-        parts.append(f'<text x="{left - 6}" y="{height}" text-anchor="end" font-size="10">{2.0**power:g}</text>')
-    for colour, method in zip(COLOURS, sorted({row["method"] for row in rows}), strict=True):
-        line = {row[axis]: row["seconds"] for row in rows if row["method"] == method}
-        points = " ".join(at(x, line[x]) for x in xs)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        across, height = at(xs[-1], line[xs[-1]]).split(",")
-        parts.append(
-            f'<text x="{float(across) - 4}" y="{float(height) - 6}" text-anchor="end" fill="{colour}">{method}</text>'
-        )
-        linear = f"{at(xs[0], line[xs[0]])} {at(xs[-1], min(line[xs[0]] * xs[-1] / xs[0], 2.0**ceiling))}"
-        parts.append(f'<polyline points="{linear}" fill="none" stroke="{colour}" stroke-dasharray="2 4"/>')
-    return parts
+    """Seconds over symbols and over points."""
+    fits, caption = [row for row in rows if row["what"] == "fit"], "seconds a fit, d=40, one thread"
+    symbols, points = ([r for r in fits if r[key] == value] for key, value in (("n_points", 1000), ("n_symbols", 32)))
+    return draw_growth(
+        [
+            ("n_symbols", symbols, "symbols (1000 points)", caption),
+            ("n_points", points, "training points (32 symbols)", caption),
+        ]
+    )
 
 
 if __name__ == "__main__":

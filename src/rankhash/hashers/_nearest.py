@@ -38,7 +38,7 @@ class NearestFirst:
         stand_for = self._n_points / np.maximum(others.sum(axis=1), 1)
         behind = (np.log(sums * stand_for) + top)[first] - wanted  # the log of (all dissimilar ones' e) / e
         n_similar = np.bincount(first, minlength=len(labels))
-        weight = (1 / np.maximum(n_similar, 1) / max(1, np.count_nonzero(n_similar)))[first]
+        weight = (1 / np.maximum(n_similar, 1) / max(1, int((n_similar > 0).sum())))[first]
         value = -float(np.logaddexp(0, behind) @ weight)
         missed = weight * expit(behind)
         near *= (-np.bincount(first, missed, len(labels)) / sums).astype(np.float32)[:, None]
