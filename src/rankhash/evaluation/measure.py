@@ -43,13 +43,13 @@ def measure(hasher: Hasher, data: Split) -> Row:
     return row
 
 
-def course(hasher: Hasher) -> dict[str, list[float]] | None:
+def course(hasher: Hasher) -> dict[str, list[int] | list[float]] | None:
     """The course of learning, of a hasher that notes it: steps, objective, precision of hard codes, values in use."""
     history = getattr(hasher, "history_", None)
     if not isinstance(history, dict) or not {"step", *LEARNED} <= history.keys():
         return None
-    curves = {name: [round(float(value), 4) for value in history[name]] for name in LEARNED}
-    return {"step": [int(step) for step in history["step"]]} | curves
+    steps = [int(step) for step in history["step"]]
+    return {"step": steps, **{name: [round(float(value), 4) for value in history[name]] for name in LEARNED}}
 
 
 def summary(counts: Counts) -> Row:
