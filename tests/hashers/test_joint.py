@@ -12,9 +12,10 @@ from rankhash import _kernels, _ranking
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
-from rankhash.hashers._nearest import NearestFirst
+from rankhash.hashers._nearest import WIDE_WEIGHT, NearAndWide, NearestFirst
 from rankhash.hashers._objectives import (
     LEFT_OUT,
+    WIDE,
     AveragePrecision,
     BallPrecision,
     Likelihood,
@@ -179,6 +180,18 @@ def test_nearest_first_counts_those_that_come_before():
     assert found == pytest.approx(np.mean(expected), rel=1e-4)
 
 
+def test_wide_pairs_are_dissimilar_to_one_part_of_an_objective_and_similar_to_the_other():
+    agreement, labels = random_grid(200, seed=5)
+    wide = labels.copy()
+    wide[(agreement > 3.5) & (labels == 0)] = WIDE
+    found, slopes = NearAndWide(N_SYMBOLS, 1000, 1).slopes(agreement.copy(), wide, 0.5)
+    near, near_slopes = NearestFirst(N_SYMBOLS, 1000).slopes(agreement.copy(), labels, 0.5)
+    pooled = AveragePrecision(N_SYMBOLS, (0.95, 0.05), whole=False, n_threads=1)
+    close, close_slopes = pooled.slopes(agreement.copy(), np.where(wide == WIDE, 1, labels).astype(np.uint8), 0.5)
+    assert found == pytest.approx(near + WIDE_WEIGHT * close)
+    assert np.allclose(slopes, near_slopes + WIDE_WEIGHT * close_slopes, atol=1e-9)
+
+
 def test_nearest_first_is_finite_without_similar_or_dissimilar_points():
     agreement, labels = random_grid(20)
     for kind in (0, 1, LEFT_OUT):
@@ -202,9 +215,12 @@ def test_batches_bring_similar_pairs_and_natural_dissimilar_ones():
     assert (grid.labels == 1).sum() > len(grid.rows)
     assert (np.diag(grid.labels) == LEFT_OUT).all()
     rows, labels = grid.rows, grid.labels
-    pairs = np.stack(np.nonzero(labels <= 1), axis=1)
+    pairs = np.stack(np.nonzero(grid.plain <= 1), axis=1)
     exact = source.labels_of(rows[pairs].astype(np.int32))
-    assert (exact == labels[labels <= 1]).mean() > 0.999
+    assert (exact == grid.plain[grid.plain <= 1]).mean() > 0.999
+    apart = np.linalg.norm(points[rows][:, None] - points[rows], axis=2)
+    assert apart[labels == WIDE].max() < apart[labels == 0].min() + 1e-3
+    assert 0.02 < (labels == WIDE).mean() < 0.25
     assert grids.draw().rows.tolist() != grid.rows.tolist()
 
 

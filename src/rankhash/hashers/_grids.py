@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..similarity import GivenPairs, MetricNeighbors, PairSource
 from ._base import U8
-from ._objectives import LEFT_OUT
+from ._objectives import LEFT_OUT, WIDE
 
 I64 = NDArray[np.int64]
 
@@ -32,10 +32,15 @@ POOL = 100_000
 
 @dataclass(frozen=True)
 class Grid:
-    """Points and the labels ``(m, m)`` of their pairs: 1, 0 or LEFT_OUT."""
+    """Points and the labels ``(m, m)`` of their pairs: 1, 0, WIDE or LEFT_OUT."""
 
     rows: I64
     labels: U8
+
+    @property
+    def plain(self) -> U8:
+        """The labels without WIDE: these pairs are dissimilar."""
+        return np.where(self.labels == WIDE, np.uint8(0), self.labels)
 
 
 class Grids:
@@ -76,6 +81,8 @@ class Grids:
         rows, first = np.unique(points, return_index=True)
         labels = _labels(self._source, rows)
         labels[(group[first][:, None] == group[first]) & (labels == 0)] = LEFT_OUT
+        if isinstance(self._source, MetricNeighbors):
+            labels[self._source.wide_among(rows) & (labels == 0)] = WIDE
         return Grid(rows, labels)
 
 

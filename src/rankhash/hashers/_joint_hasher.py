@@ -124,7 +124,7 @@ class JointHasher(DecoderHasher, KernelHasher):
         """Diagnostics, and how sharp the scores of queries should be."""
         grid = grids.draw()
         scores = stream.learner.scores(points[grid.rows])
-        sharpness = best_sharpness(scores, grid.labels)
+        sharpness = best_sharpness(scores, grid.plain)
         arity = stream.learner.arity
         return {
             "sharpness_": np.array([sharpness], np.float32),

@@ -1,4 +1,4 @@
-"""An objective for every point on its own: those that are similar to it come before all others."""
+"""Objectives for the neighbours of many points: each point's own come first, and what is far stays far."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import numpy as np
 from scipy.special import expit
 
 from ._base import F32, U8
+from ._objectives import WIDE, AveragePrecision
 
 NEARNESS = 0.125
 """The agreement that makes a point e times as near, in roots of the number of symbols."""
+
+WIDE_SHARE = 0.05
+WIDE_WEIGHT = 2.0
+"""The share of all pairs that are not far from each other, and what ranking them first counts."""
 
 
 class NearestFirst:
@@ -26,7 +31,7 @@ class NearestFirst:
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:  # noqa: ARG002
         """See :class:`Objective`."""
-        near, others = agreement, labels == 0
+        near, others = agreement, (labels == 0) | (labels == WIDE)
         near /= self._width
         first, second = np.nonzero(labels == 1)
         wanted = near[first, second]
@@ -46,3 +51,25 @@ class NearestFirst:
         near /= self._width
         slopes: F32 = near + near.T
         return value, slopes
+
+
+class NearAndWide:
+    """:class:`NearestFirst`, and the average precision of the pairs that are not far from each other, similar or WIDE.
+
+    The former looks at each point's surroundings only; the latter keeps codes of far points apart everywhere by the
+    same measure, without which learning has worse neighbours, too.
+    """
+
+    def __init__(self, n_symbols: int, n_points: int, n_threads: int) -> None:
+        self._near = NearestFirst(n_symbols, n_points)
+        counts = 1 - WIDE_SHARE, WIDE_SHARE
+        self._wide = AveragePrecision(n_symbols, counts, whole=False, n_threads=n_threads)
+
+    def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
+        """See :class:`Objective`."""
+        close = np.where(labels == WIDE, np.uint8(1), labels)
+        wide, slopes = self._wide.slopes(agreement.copy(), close, progress)
+        near, added = self._near.slopes(agreement, labels, progress)
+        slopes *= np.float32(WIDE_WEIGHT)
+        slopes += added
+        return near + WIDE_WEIGHT * wide, slopes

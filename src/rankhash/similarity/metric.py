@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs, without_selves
@@ -25,6 +27,8 @@ TIE_PAIRS = 10_000
 MAX_SIMILAR = 0.99
 MAX_TIES = 4
 ROUNDING = 1e-6
+WIDE_SHARE, WIDE_PAIRS = 0.05, 20_000
+"""The share of pairs that are not too far apart, and how many are looked at for it."""
 
 
 class MetricNeighbors(PairSource):
@@ -65,14 +69,20 @@ class MetricNeighbors(PairSource):
         """1 where the distance is at most the radius."""
         return (self._squares(pairs) <= self.radius * self.radius).astype(np.int8)
 
+    @cached_property
+    def wide_square(self) -> float:
+        """The square of the distance that 5 % of all pairs are within, wherever they are."""
+        pairs = random_pairs(np.random.default_rng(0), WIDE_PAIRS, self.n_points)
+        return float(np.quantile(squared_distances(self.vectors, pairs), WIDE_SHARE))
+
+    def wide_among(self, rows: I64) -> NDArray[np.bool_]:
+        """Which pairs ``(m, m)`` of the points ``rows`` are among the closest 5 % of all pairs."""
+        wide: NDArray[np.bool_] = _squares_among(self.vectors[rows]) <= self.wide_square
+        return wide
+
     def labels_among(self, rows: I64) -> I8:
         """1 where the distance is at most the radius, up to rounding."""
-        points = self.vectors[rows]
-        lengths = np.einsum("ij,ij->i", points, points)
-        squares = points @ points.T
-        squares *= -2
-        squares += lengths
-        squares += lengths[:, None]
+        squares = _squares_among(self.vectors[rows])
         if self._units is not None:
             squares /= self._units[rows]
             squares /= self._units[rows, None]
@@ -127,6 +137,15 @@ class MetricNeighbors(PairSource):
             return apart
 
         return draw_until(draw, size, "dissimilar")
+
+
+def _squares_among(points: F32) -> F32:
+    lengths = np.einsum("ij,ij->i", points, points)
+    squares: F32 = points @ points.T
+    squares *= -2
+    squares += lengths
+    squares += lengths[:, None]
+    return squares
 
 
 def surroundings(vectors: F32, rng: np.random.Generator) -> F32:
