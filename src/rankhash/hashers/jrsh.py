@@ -59,7 +59,7 @@ class JRSH(JointHasher):
         How many vectors those are.
     n_neighbors
         Without labels, vectors are similar if their distance is at most that which gives a vector so many others
-        on average.
+        on average; with more than 1500 vectors, distances count for more where vectors lie densely.
     n_steps
         Steps of learning; None stands for 400, for 600 with classes.
     batch_size
