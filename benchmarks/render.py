@@ -2,7 +2,8 @@
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
 ``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Further ones are named by
-``quality_tables.BLOCKS``, ``jrsh_tables.BLOCKS`` and ``reports.REPORTS``. Needs nothing but Python.
+``BLOCKS`` of ``quality_tables``, ``rsh_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``.
+Needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jrsh_tables import BLOCKS as JRSH_BLOCKS
-from quality_tables import BLOCKS
+import engines_tables
+import jrsh_tables
+import quality_tables
+import rsh_tables
 from reports import REPORTS
 from summary import Row, rows
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
-FILES = [HERE.parent / "README.md", DOCS / "benchmarks.md", DOCS / "guide" / "methods.md", DOCS / "hashers" / "jrsh.md"]
+PAGES = ("benchmarks.md", "guide/methods.md", "hashers/jrsh.md", "hashers/srsh.md", "guide/dask.md", "explain/scale.md")
+FILES = [HERE.parent / "README.md", *(DOCS / page for page in PAGES)]
+BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS | engines_tables.BLOCKS
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
@@ -36,7 +41,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
     args = parser.parse_args()
     results = load_results(args.results)
-    drawn = {name: draw(args.results) for name, draw in (BLOCKS | JRSH_BLOCKS).items()}
+    drawn = {name: draw(args.results) for name, draw in BLOCKS.items()}
     stale = False
     for path in args.files or [path for path in FILES if path.exists()]:
         text = path.read_text(encoding="utf-8")

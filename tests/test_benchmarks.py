@@ -227,3 +227,21 @@ def test_unknown_group_is_refused_with_the_known_ones() -> None:
     done = run_script("run.py", "nothing")
     assert done.returncode != 0
     assert "scan" in done.stderr
+
+
+def test_quick_run_of_dask_gives_right_answers_and_tables(tmp_path: Path) -> None:
+    out = tmp_path / "engines_dask.json"
+    done = run_script("engines_dask.py", "--quick", "--out", out, "--folder", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(out.read_text(encoding="utf-8"))
+    assert {row["shards"] for row in result["merge"]} == {10, 30}
+    assert all(row["agree"] is True for part in ("encode", "search", "loss", "merge") for row in result[part])
+    blocks = ["dask_goals", "dask_fanout", "dask_node", "dask_merge", "dask_scale"]
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
+    drawn = run_script("render.py", page, "--results", tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    text = page.read_text(encoding="utf-8")
+    assert text.count("Quick run on small data: not a measurement.") == len(blocks)
+    assert "**Extrapolated**, not measured" in text
+    assert "| 10^11 |" in text

@@ -12,6 +12,7 @@ from .codes import CodeLayout
 from .collection import Collection, Item, Matches, RadiusMatches
 from .errors import (
     BusyError,
+    EngineError,
     FileFormatError,
     FilterError,
     IdError,
@@ -68,6 +69,7 @@ __all__ = [
     "CodeLayout",
     "Collection",
     "CpuInfo",
+    "EngineError",
     "FileFormatError",
     "FilterError",
     "FlatIndex",

@@ -9,8 +9,9 @@
     │   └── FilterError                  a filter expression with a mistake, and where it is
     ├── IdError (ValueError)             ids that are negative, repeated, taken or unknown
     ├── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
-    └── StorageError (OSError)           a collection's file cannot be read or written: full, read-only, closed
-        └── BusyError                    somebody else is writing to it, and went on for longer than we waited
+    ├── StorageError (OSError)           a collection's file cannot be read or written: full, read-only, closed
+    │   └── BusyError                    somebody else is writing to it, and went on for longer than we waited
+    └── EngineError (RuntimeError)       another system cannot be reached, gave up, or lacks what is needed
 """
 
 from collections.abc import Iterable
@@ -55,6 +56,10 @@ class StorageError(RankhashError, OSError):
 
 class BusyError(StorageError):
     """Somebody else is writing to the collection and went on for longer than we waited."""
+
+
+class EngineError(RankhashError, RuntimeError):
+    """Another system, such as a Dask cluster, cannot be reached, gave up, or lacks what is needed."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:

@@ -11,7 +11,7 @@ from rankhash.datasets import Dataset, load_dataset
 from rankhash.evaluation import Counts, Protocol, split
 from rankhash.evaluation.measure import summary
 from rankhash.evaluation.methods import METHODS, choose_methods
-from rankhash.evaluation.run import Experiment
+from rankhash.evaluation.run import Experiment, run_task
 from rankhash.evaluation.summaries import Point, at_length, curves, pooled_precision
 from rankhash.hashers import HASHERS
 
@@ -52,6 +52,25 @@ def test_strict_split_has_three_different_parts(digits):
     assert (len(data.train), len(data.database), len(data.queries)) == (500, 700, 300)
     assert not set(data.database_rows) & set(data.query_rows)
     assert data.similarity.shape == (500, 500)
+
+
+def test_raw_split_has_the_sets_own_vectors_and_the_same_truth(digits):
+    reduced = split(digits, Protocol(n_train=100, n_queries=20, n_database=50), 3)
+    raw = reduced.raw(digits)
+    for part, rows in ((raw.train, raw.train_rows), (raw.database, raw.database_rows), (raw.queries, raw.query_rows)):
+        assert part.dtype == np.float32
+        assert (part == digits.vectors[rows]).all()
+    assert len(np.unique(np.concatenate([raw.train_rows, raw.database_rows, raw.query_rows]))) == 170
+    assert raw.truth is reduced.truth
+
+
+def test_methods_on_raw_vectors_see_raw_vectors(digits):
+    rows = {}
+    for name in ("WTA", "WTA raw"):
+        experiment = Experiment(digits, tuple(choose_methods([name])), (8,), ("symbols",), (0,), Protocol(200, 50))
+        rows[name] = run_task(experiment, experiment.tasks()[0])
+    assert rows["WTA"]["found"] != rows["WTA raw"]["found"]
+    assert rows["WTA raw"]["parameters"] == rows["WTA"]["parameters"]
 
 
 def test_truth_by_classes_needs_classes(digits):

@@ -84,6 +84,15 @@ def test_truths_give_blocks_of_the_whole(rng):
         np.testing.assert_array_equal(one.block(slice(1, 5), slice(3, 17)), whole[1:5, 3:17])
 
 
+def test_remembered_block_is_given_for_the_same_places_only(rng):
+    queries, database = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
+    truth, near = RadiusTruth(queries, database, 1.5), np.linalg.norm(queries[:, None] - database, axis=2) < 1.5
+    for here, there in [(slice(0, 9), slice(0, 30)), (slice(0, 9), slice(0, 30)), (slice(0, 9), slice(3, 30))]:
+        assert (truth.block(here, there) == near[here, there]).all()
+    with pytest.raises(ValueError, match="read-only"):
+        truth.block(slice(0, 9), slice(3, 30))[0, 0] = True
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -35,6 +35,9 @@ class Method:
     standard: bool = True
     """Whether it is among those that are compared unless others are named."""
 
+    raw: bool = False
+    """Whether it hashes the vectors as they are in the data set, not centred, scaled and reduced."""
+
     @property
     def arity(self) -> int:
         """Values of a symbol; a hasher that chooses it by itself is taken at 2."""
@@ -85,13 +88,16 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
 
 VARIANTS = (
     Method("WTA p=4", "WTA", {"arity": 4, "degree": 4}),
+    Method("WTA raw", "WTA", {"arity": 4}, raw=True),
+    Method("AGH two layers", "AGH", {"layers": 2}),
     Method("SRSH bound", "SRSH", {"update": "bound"}, GRIDS["SRSH"]),
     Method("JRSH radius 2", "JRSH", {"target": "radius", "radius": 2}, standard=False),
     Method("JRSH radius 3", "JRSH", {"target": "radius", "radius": 3}, standard=False),
     Method("RSH untrained", "RSH", {"learning_rate": 0.0}, standard=False),
     Method("RSH batch", "RSH", {"mode": "batch"}, GRIDS["RSH"], standard=False),
 )
-"""WTA as the paper sets it, SRSH with the paper's own update, JRSH for look-ups, and what RSH gains by learning."""
+"""WTA as the paper sets it and over dimensions whose order means something, AGH's second layer, SRSH with the paper's
+own update, JRSH for look-ups, and what RSH gains by learning."""
 
 METHODS: dict[str, Method] = {
     method.name: method for method in (*(Method(name, name, {}, GRIDS.get(name, {})) for name in HASHERS), *VARIANTS)

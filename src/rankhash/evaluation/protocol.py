@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,8 +85,8 @@ class Protocol:
 class Split:
     """One run's vectors and what is similar among them.
 
-    ``database_rows`` and ``query_rows`` are row numbers of the data set. ``similarity`` is what a hasher
-    learns from: a matrix of the training vectors' neighbours, or None if there are classes, then in ``y``.
+    ``train_rows``, ``database_rows`` and ``query_rows`` are row numbers of the data set. ``similarity`` is what a
+    hasher learns from: a matrix of the training vectors' neighbours, or None if there are classes, then in ``y``.
     """
 
     train: F32
@@ -95,8 +95,16 @@ class Split:
     y: NDArray[Any] | None
     similarity: NDArray[np.bool_] | None
     truth: Truth
+    train_rows: NDArray[np.int64]
     database_rows: NDArray[np.int64]
     query_rows: NDArray[np.int64]
+
+    def raw(self, data: Dataset) -> Split:
+        """The same split with the vectors as they are in the data set; what is similar stays."""
+        train, database, queries = (
+            data.vectors[rows].astype(np.float32) for rows in (self.train_rows, self.database_rows, self.query_rows)
+        )
+        return replace(self, train=train, database=database, queries=queries)
 
 
 def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
@@ -110,17 +118,19 @@ def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
     unit = _unit(data.vectors[np.sort(rows)], data.mean())[np.argsort(np.argsort(rows))]
     places = np.split(np.arange(len(rows)), [n_train, n_train + n_database])
     train, database, queries = (unit[place] for place in places)
-    database_rows = rows[places[1] if n_database else places[0]]
+    train_rows, query_rows = rows[places[0]], rows[places[2]]
+    database_rows = rows[places[1]] if n_database else train_rows
     database = database if n_database else train
     axes = _axes(train, protocol.n_components)
     reduced = _reduced(train, axes), _reduced(database, axes), _reduced(queries, axes)
     labels = data.labels
     if labels is not None and protocol.truth == "classes":
-        truth: Truth = ClassTruth(labels[rows[places[2]]], labels[database_rows])
-        return Split(*reduced, labels[rows[places[0]]], None, truth, database_rows, rows[places[2]])
+        truth: Truth = ClassTruth(labels[query_rows], labels[database_rows])
+        return Split(*reduced, labels[train_rows], None, truth, train_rows, database_rows, query_rows)
     radius = neighbor_radius(train, protocol.n_neighbors)
     truth = RadiusTruth(queries, database, radius)
-    return Split(*reduced, None, euclidean(train, train) < radius, truth, database_rows, rows[places[2]])
+    similarity = euclidean(train, train) < radius
+    return Split(*reduced, None, similarity, truth, train_rows, database_rows, query_rows)
 
 
 def _unit(vectors: NDArray[Any], mean: F64) -> F64:

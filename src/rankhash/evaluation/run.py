@@ -187,6 +187,8 @@ def head(task: Task, experiment: Experiment) -> Row:
 def run_task(experiment: Experiment, task: Task) -> Row:
     """One run: fit, encode, compare all queries with the whole database."""
     data = _split(experiment.data, experiment.protocol, task.seed)
+    if METHODS[task.method].raw:
+        data = data.raw(experiment.data)
     row = head(task, experiment)
     with threadpool_limits(1):
         hasher, seconds = _fitted(METHODS[task.method], task, data)

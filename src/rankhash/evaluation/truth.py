@@ -49,10 +49,15 @@ class RadiusTruth(Truth):
 
     def __init__(self, queries: Any, database: Any, radius: float) -> None:
         self.queries, self.database, self.radius = np.asarray(queries), np.asarray(database), radius
+        self._last: tuple[tuple[slice, slice], Bools] | None = None
 
     def block(self, queries: slice, items: slice) -> Bools:
-        """Whether their distance is below the radius."""
-        return euclidean(self.queries[queries], self.database[items]) < self.radius
+        """Whether their distance is below the radius; the last block is remembered, for the next hasher's codes."""
+        if self._last is None or self._last[0] != (queries, items):
+            near = euclidean(self.queries[queries], self.database[items]) < self.radius
+            near.flags.writeable = False
+            self._last = (queries, items), near
+        return self._last[1]
 
 
 class ClassTruth(Truth):

@@ -1,0 +1,53 @@
+"""Workers that die, and shards that move: answers come late, but whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import numpy as np
+
+from index.contract import assert_same
+from rankhash import FlatIndex
+from rankhash.engines.dask import DaskIndex
+
+from .test_dask_index import LAYOUT, both, codes_of
+
+
+def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(own_client, rng, tmp_path):
+    codes = rng.integers(0, 256, (600_000, LAYOUT.n_bytes), dtype=np.uint8)
+    flat = FlatIndex(LAYOUT)
+    flat.add(codes)
+    for i in range(3):
+        np.save(tmp_path / f"{i}.npy", codes[200_000 * i : 200_000 * (i + 1)])
+    index = DaskIndex.from_files(tmp_path, LAYOUT, client=own_client)
+    queries = codes[:30_000:2]
+    answers, pids = [], own_client.run(os.getpid)
+    search = threading.Thread(target=lambda: answers.append(index.search(queries, 5)))
+    search.start()
+    victim = None
+    while victim is None:
+        assert search.is_alive(), "the search was over before anybody was killed"
+        busy = own_client.processing().items()
+        victim = next((worker for worker, tasks in busy if any(str(task)[:4] == "ask-" for task in tasks)), None)
+    os.kill(pids[victim], signal.SIGKILL)
+    assert search.is_alive()
+    search.join(timeout=240)
+    assert not search.is_alive()
+    assert_same(answers[0], flat.search(queries, 5))
+    holders = own_client.who_has(index._shards.futures).values()
+    assert all(holder and victim not in holder for holder in holders)
+    assert_same(index.search(queries[:9], 5), flat.search(queries[:9], 5))
+
+
+def test_a_shard_that_moved_to_another_worker_answers_alike(client, rng):
+    ids = rng.permutation(5000)[:600]
+    index, flat = both(rng, client, chunks=(200,) * 3, ids=ids)
+    workers = sorted(client.nthreads())
+    client.replicate(index._shards.futures, workers=workers)
+    for worker in workers:
+        local = client.map(len, index._shards.futures, workers=[worker], pure=False)
+        assert client.gather(local) == [200] * 3
+    queries = codes_of(rng, LAYOUT, 5)
+    assert_same(index.search(queries, 30), flat.search(queries, 30))
