@@ -57,7 +57,7 @@ class NearAndWide:
     """:class:`NearestFirst`, and the average precision of the pairs that are not far from each other, similar or WIDE.
 
     The former looks at each point's surroundings only; the latter keeps codes of far points apart everywhere by the
-    same measure, without which learning has worse neighbours, too.
+    same measure.
     """
 
     def __init__(self, n_symbols: int, n_points: int, n_threads: int) -> None:
