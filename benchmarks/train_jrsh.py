@@ -1,4 +1,4 @@
-"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json.
+"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json, growth to .svg.
 
 Run it as ``python benchmarks/train_jrsh.py --data FOLDER`` on a machine that does nothing else. Each case is a process
 of its own, whose peak memory is noted beside seconds by the clock and of CPU time; vectors are synthetic but for MNIST.
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from machine import provenance, refuse_private_names
+from plot import Panel, draw
 from rankhash import JRSH
 from sets import add_data_option, load
 
@@ -67,10 +68,14 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     add_data_option(parser)
     parser.add_argument("--case", help="fit this one here and print it")
+    parser.add_argument("--draw", action="store_true", help="only draw the growth of the kept times")
     parser.add_argument("--only", nargs="+", default=list(cases()), help="names of cases")
     options = parser.parse_args()
     if options.case:
         print(json.dumps(one(options.case, options.data)))
+        return
+    if options.draw:
+        draw_kept()
         return
     rows = []
     for name in options.only:
@@ -82,6 +87,27 @@ def main() -> None:
     text = json.dumps({"provenance": provenance() | {"load": os.getloadavg()}, "rows": rows}, indent=1)
     refuse_private_names(text)
     RESULTS.write_text(text + "\n", encoding="utf-8")
+    draw_kept()
+
+
+def draw_kept() -> None:
+    """Draw the growth of the kept times."""
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]
+    RESULTS.with_suffix(".svg").write_text(picture(rows), encoding="utf-8")
+
+
+def picture(rows: list[dict[str, Any]]) -> str:
+    """Seconds over symbols, and over training points."""
+    shown = {
+        (40, "n_symbols", "symbols (1000 points)"): "seconds a fit, d=40, one thread",
+        (128, "n", "training points (64 symbols)"): "seconds a fit, d=128, two threads",
+    }
+    panels = []
+    for (d, axis, title), caption in shown.items():
+        points = sorted((row[axis], row["seconds"]) for row in rows if row.get("d") == d)
+        if len(points) > 1:
+            panels.append(Panel(caption, title, {"JRSH": points}, linear=True))
+    return draw(panels)
 
 
 if __name__ == "__main__":

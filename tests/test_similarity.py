@@ -186,3 +186,39 @@ def test_sources_are_told_from_what_is_given():
     assert isinstance(label_source([[0, 1], [1, 1], [1, 0]], None, 3), LabelSets)
     assert isinstance(label_source(None, [(0, 1, 1), (1, 2, 0)], 3), GivenPairs)
     assert label_source(None, None, 3) is None
+
+
+def test_local_neighbours_are_had_by_dense_and_by_sparse_points():
+    rng = np.random.default_rng(0)
+    spread = np.repeat([0.1, 1.0, 5.0], 600)
+    points = (rng.normal(size=(1800, 6)) * spread[:, None]).astype(np.float32)
+    counts = {}
+    for local in (False, True):
+        source = MetricNeighbors(points, 20, rng, local=local)
+        counts[local] = (source.labels_among(np.arange(1800)) == 1).sum(axis=1)
+        assert counts[local].mean() == pytest.approx(20, rel=0.05)
+    assert np.median(counts[False][1200:]) == 0
+    assert np.median(counts[True][1200:]) >= 3
+
+
+def test_local_neighbours_agree_in_all_their_forms():
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(5000, 4)) * rng.exponential(size=(5000, 1))).astype(np.float32)
+    source = MetricNeighbors(points, 10, rng, local=True)
+    pairs, labels = source.sample(rng, 2000, 0.5)
+    assert (source.labels_of(pairs) == labels).all()
+    rows = np.unique(pairs[:60])
+    among = source.labels_among(rows)
+    first, second = np.nonzero(among >= 0)
+    assert (among[first, second] == source.labels_of(rows[np.stack([first, second], axis=1)].astype(np.int32))).all()
+    assert (among == among.T).all()
+    part = source.subset(np.arange(2000))
+    assert part.similar_rate == pytest.approx(10 / 1999, rel=0.05)
+
+
+def test_local_neighbours_of_copies_are_told_without_a_division_by_zero():
+    rng = np.random.default_rng(0)
+    points = np.concatenate([np.ones((700, 3)), rng.normal(size=(1300, 3))]).astype(np.float32)
+    source = MetricNeighbors(points, 15, rng, local=True)
+    assert np.isfinite(source.radius)
+    assert (source.labels_among(np.arange(20))[~np.eye(20, dtype=bool)] == 1).all()

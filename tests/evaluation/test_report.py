@@ -12,11 +12,11 @@ import pytest
 
 from rankhash import InvalidInputError
 from rankhash.datasets import load_dataset
-from rankhash.evaluation import report
+from rankhash.evaluation import figures, report
 from rankhash.evaluation.figures import FIGURES, styles
 from rankhash.evaluation.images import png
-from rankhash.evaluation.methods import choose_methods
-from rankhash.evaluation.run import Experiment
+from rankhash.evaluation.methods import METHODS, Method, choose_methods
+from rankhash.evaluation.run import Experiment, run_task
 from rankhash.evaluation.store import Store
 
 LENGTHS = (8, 32)
@@ -37,6 +37,40 @@ def results(tmp_path_factory):
 def page(results, tmp_path_factory):
     data, rows = results
     return report.write_report([data], {"digits": rows}, LENGTHS, tmp_path_factory.mktemp("report"))
+
+
+def with_course(row, seed, steps=(0, 5, 11)):
+    course = {"step": [*steps], "value": [0.1, 0.2, 0.3 + seed / 10], "average_precision": [0.2, 0.4, 0.5]}
+    return row | {"method": "JRSH", "seed": seed, "course": course | {"balance": [1.5, 1.7, 1.9]}}
+
+
+def test_the_course_of_learning_is_drawn_for_methods_that_note_it(results, tmp_path):
+    data, rows = results
+    row = next(row for row in rows if row["bits"] == 32)
+    learned = [with_course(row, 0), with_course(row, 1), with_course(row, 2, steps=(0, 5, 9))]
+    learned[2], learned[1] = learned[1], learned[2]
+    drawn = figures.learning_figures([*rows, *learned], LENGTHS, ["LSH", "JRSH"])
+    assert [figure["key"] for figure in drawn] == ["learning-value", "learning-average_precision", "learning-balance"]
+    band, line = drawn[0]["data"]
+    assert line["name"] == "JRSH"
+    assert line["x"] == [0, 5, 11]
+    assert line["y"] == [0.1, 0.2, 0.35]
+    assert drawn[2]["data"][1]["y"] == [1.5, 1.7, 1.9]
+    assert max(band["y"]) > 0.35
+    text = body_of(report.write_report([data], {"digits": [*rows, *learned]}, LENGTHS, tmp_path))
+    assert text.count('data-figure="digits-learning-') == 3
+
+
+def test_pages_of_methods_that_note_nothing_have_no_course(page):
+    assert "learning-value" not in body_of(page)
+
+
+def test_runs_keep_the_course_of_learning_of_jrsh(monkeypatch):
+    monkeypatch.setitem(METHODS, "JRSH", Method("JRSH", "JRSH", {"n_steps": 6}))
+    experiment = Experiment(load_dataset("digits"), (METHODS["JRSH"],), (8,), ("bits",), (100,))
+    [row] = (run_task(experiment, task) for task in experiment.tasks())
+    assert row["course"]["step"] == [*range(6)]
+    assert len(row["course"]["value"]) == len(row["course"]["balance"]) == 6
 
 
 class Links(HTMLParser):

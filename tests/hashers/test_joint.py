@@ -12,8 +12,10 @@ from rankhash import _kernels, _ranking
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
+from rankhash.hashers._nearest import WIDE_WEIGHT, NearAndWide, NearestFirst
 from rankhash.hashers._objectives import (
     LEFT_OUT,
+    WIDE,
     AveragePrecision,
     BallPrecision,
     Likelihood,
@@ -94,10 +96,11 @@ def objectives(counts):
         AveragePrecision(N_SYMBOLS, counts, **options),
         Likelihood(N_SYMBOLS, counts, **options),
         BallPrecision(N_SYMBOLS, 2, (1.0, 0.5)),
+        NearestFirst(N_SYMBOLS, 1000),
     ]
 
 
-@pytest.mark.parametrize("kind", [0, 1, 2])
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
 def test_slopes_are_the_finite_difference_of_the_value(kind):
     agreement, labels = random_grid(200, seed=3)
     objective = objectives((float((labels == 0).sum() / 2), float((labels == 1).sum() / 2)))[kind]
@@ -164,6 +167,39 @@ def test_ball_precision_is_exact_for_hard_distances_and_a_sharp_edge():
     assert found == pytest.approx(exact, abs=1e-3)
 
 
+def test_nearest_first_counts_those_that_come_before():
+    """Each similar point's log of itself over itself and all dissimilar ones, which stand for more than there are."""
+    agreement, labels = random_grid(50, seed=5)
+    width = 0.125 * np.sqrt(N_SYMBOLS)
+    expected = []
+    for row, known in zip(agreement.astype(float), labels, strict=True):
+        before = np.exp(row[known == 0] / width).sum() * 1000 / (known == 0).sum()
+        own = np.exp(row[known == 1] / width)
+        expected.append(np.log(own / (own + before)).mean())
+    found, _ = NearestFirst(N_SYMBOLS, 1000).slopes(agreement.copy(), labels, 0.5)
+    assert found == pytest.approx(np.mean(expected), rel=1e-4)
+
+
+def test_wide_pairs_are_dissimilar_to_one_part_of_an_objective_and_similar_to_the_other():
+    agreement, labels = random_grid(200, seed=5)
+    wide = labels.copy()
+    wide[(agreement > 3.5) & (labels == 0)] = WIDE
+    found, slopes = NearAndWide(N_SYMBOLS, 1000, 1).slopes(agreement.copy(), wide, 0.5)
+    near, near_slopes = NearestFirst(N_SYMBOLS, 1000).slopes(agreement.copy(), labels, 0.5)
+    pooled = AveragePrecision(N_SYMBOLS, (0.95, 0.05), whole=False, n_threads=1)
+    close, close_slopes = pooled.slopes(agreement.copy(), np.where(wide == WIDE, 1, labels).astype(np.uint8), 0.5)
+    assert found == pytest.approx(near + WIDE_WEIGHT * close)
+    assert np.allclose(slopes, near_slopes + WIDE_WEIGHT * close_slopes, atol=1e-9)
+
+
+def test_nearest_first_is_finite_without_similar_or_dissimilar_points():
+    agreement, labels = random_grid(20)
+    for kind in (0, 1, LEFT_OUT):
+        value, slopes = NearestFirst(4096, 10**6).slopes(agreement.copy(), np.full_like(labels, kind), 0.0)
+        assert np.isfinite(value)
+        assert np.isfinite(slopes).all()
+
+
 def test_adam_goes_uphill_at_its_rate():
     step = Adam((3,)).step(np.float32([5, -1e-6, 0]), 0.1)
     assert np.allclose(step, [0.1, -0.1, 0], atol=1e-3)
@@ -179,10 +215,22 @@ def test_batches_bring_similar_pairs_and_natural_dissimilar_ones():
     assert (grid.labels == 1).sum() > len(grid.rows)
     assert (np.diag(grid.labels) == LEFT_OUT).all()
     rows, labels = grid.rows, grid.labels
-    pairs = np.stack(np.nonzero(labels <= 1), axis=1)
+    pairs = np.stack(np.nonzero(grid.plain <= 1), axis=1)
     exact = source.labels_of(rows[pairs].astype(np.int32))
-    assert (exact == labels[labels <= 1]).mean() > 0.999
+    assert (exact == grid.plain[grid.plain <= 1]).mean() > 0.999
+    apart = np.linalg.norm(points[rows][:, None] - points[rows], axis=2)
+    assert apart[labels == WIDE].max() < apart[labels == 0].min() + 1e-3
+    assert 0.02 < (labels == WIDE).mean() < 0.25
     assert grids.draw().rows.tolist() != grid.rows.tolist()
+
+
+def test_half_a_batch_for_neighbours_is_random():
+    """A dense cloud among sparse points has nearly all of the pairs within one radius, but not all places."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(500, 8)) * 0.01, rng.normal(size=(4500, 8))]).astype(np.float32)
+    source = MetricNeighbors(points, 20, rng)
+    sparse = [(grid.rows >= 500).mean() for grid in (Grids(source, 400, rng).draw() for _ in range(3))]
+    assert min(sparse) > 0.4
 
 
 def test_batches_of_given_pairs_hold_both_kinds_and_nothing_unknown():

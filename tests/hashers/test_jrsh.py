@@ -158,3 +158,61 @@ def test_the_course_of_learning_is_drawn(tmp_path):
 def test_bad_parameters_get_one_sentence(parameters, sentence):
     with pytest.raises(InvalidInputError, match=sentence):
         JRSH(8, **FAST).set_params(**parameters).fit(X)
+
+
+POINTS = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+KINDS = {
+    "linear": {},
+    "rbf": {"features": "rbf", "n_anchors": 10},
+    "radius": {"target": "radius"},
+    "winners": {"objective": "reconstruction"},
+    "refined": {"objective": "reconstruction", "refine": 2},
+}
+
+
+def small(kind, **parameters):
+    return JRSH(6, n_steps=4, n_neighbors=5, random_state=0, verbose=False).set_params(**KINDS[kind], **parameters)
+
+
+@pytest.mark.parametrize("kind", ["linear", "rbf", "radius"])
+@pytest.mark.parametrize(
+    ("vectors", "known", "sentence"),
+    [
+        (POINTS, {"y": np.zeros(60, int)}, "no dissimilar pair to learn from: y has only one class"),
+        (POINTS, {"y": np.arange(60)}, "no similar pair to learn from: no two vectors share a class"),
+        (POINTS, {"similarity": np.array([(0, 1, 0), (2, 3, 0)])}, "no similar pair to learn from: mark some"),
+        (POINTS, {"similarity": np.array([(0, 1, 1), (2, 3, 1)])}, "no dissimilar pair to learn from: mark some"),
+        (np.ones((60, 5)), {}, "all vectors are the same"),
+        (POINTS[:2], {}, "among 3 vectors or more, got n_samples=2"),
+        (POINTS[:1], {}, "there is 1 sample"),
+        (np.eye(2000, 5, dtype=np.float32)[::-1], {}, "nearly all vectors are equally far apart"),
+    ],
+)
+def test_what_cannot_be_learned_from_gets_one_sentence(kind, vectors, known, sentence):
+    hasher = small(kind)
+    with pytest.raises(InvalidInputError, match=sentence):
+        hasher.fit(vectors, **known)
+    assert not hasattr(hasher, "layout_")
+
+
+def finite(hasher):
+    return all(np.isfinite(array).all() for array in vars(hasher).values() if isinstance(array, np.ndarray))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_copies", [10, 400])
+def test_copies_make_no_nan_and_get_equal_codes(kind, n_copies):
+    vectors = np.repeat(POINTS[:6], n_copies, axis=0)
+    hasher = small(kind, batch_size=64).fit(vectors)
+    assert finite(hasher)
+    codes = hasher.encode(vectors).reshape(6, n_copies, -1)
+    assert (codes == codes[:, :1]).all()
+
+
+@pytest.mark.parametrize("kind", ["linear", "rbf", "radius"])
+def test_what_is_doubtful_is_warned_of_and_learned_from(kind):
+    with pytest.warns(UserWarning, match="n_neighbors=5 is too many among 4 vectors; 1 are used"):
+        assert finite(small(kind).fit(POINTS[:4]))
+    pairs = np.array([(0, 1, 1), (1, 0, 0), (2, 3, 1), (4, 5, 0)])
+    with pytest.warns(UserWarning, match="given as similar and as dissimilar"):
+        assert finite(small(kind).fit(POINTS, similarity=pairs))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .store import Row
-from .summaries import METRICS, RECALLS, curves, recall_curves
+from .summaries import METRICS, RECALLS, courses, curves, recall_curves
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("solid", "dash", "dot", "dashdot")
@@ -21,6 +21,12 @@ BAND = 0.13
 AXIS_TITLES = {"symbols": "symbols in a code", "bits": "bits of a code"}
 FIGURES = ("ap", "recall", "ball2", "ball3", "at50", "at100", "map")
 """The paper's six groups of figures, and the mean of the queries' average precision."""
+
+LEARNING = {
+    "value": ("What is made large, step by step", "objective"),
+    "average_precision": ("Average precision of hard codes on the training vectors", "average precision"),
+    "balance": ("Values of a symbol in use", "values"),
+}
 
 Figure = dict[str, Any]
 
@@ -73,9 +79,30 @@ def _recall(rows: Sequence[Row], axis: str, lengths: Sequence[int], look: dict[s
     return _figure(f"recall-{axis}", title, "recall", "precision", traces, {"range": [0, 1]})
 
 
-def _line(name: str, x: list[Any], mean: Any, std: Any, style: dict[str, str], markers: bool) -> list[Figure]:
+def learning_figures(rows: Sequence[Row], lengths: Sequence[int], names: Sequence[str]) -> list[Figure]:
+    """The course of learning of the methods that note it, at the length in bits that is nearest to 32."""
+    length = min(lengths, key=lambda length: (abs(length - 32), length))
+    drawn = []
+    for key, (title, short) in LEARNING.items():
+        found, traces = courses(rows, length, key), []
+        for name, style in styles(names).items():
+            if name in found:
+                traces += _line(name, *found[name], style, False, limits=(-np.inf, np.inf))
+        drawn.append(_figure(f"learning-{key}", f"{title}, {length} bits", "step", short, traces, {}))
+    return [figure for figure in drawn if figure["data"]]
+
+
+def _line(
+    name: str,
+    x: list[Any],
+    mean: Any,
+    std: Any,
+    style: dict[str, str],
+    markers: bool,
+    limits: tuple[float, float] = (0, 1),
+) -> list[Figure]:
     """The band and, above it, the line of one method."""
-    low, high = np.clip(mean - std, 0, 1), np.clip(mean + std, 0, 1)
+    low, high = np.clip(mean - std, *limits), np.clip(mean + std, *limits)
     band = {
         "x": [*x, *reversed(x)],
         "y": _rounded([*high, *low[::-1]]),

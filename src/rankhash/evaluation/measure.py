@@ -22,6 +22,9 @@ U8 = NDArray[np.uint8]
 RADII = (2, 3)
 NEAREST = (50, 100)
 PICTURES = 6
+LEARNED = ("value", "average_precision", "balance")
+"""What is kept of the course of learning, step by step."""
+
 SHOWN = 10
 
 
@@ -38,6 +41,15 @@ def measure(hasher: Hasher, data: Split) -> Row:
     if weights is not None and np.shape(weights) == (hasher.layout_.n_symbols,):
         row["weighted_ap"] = round(_weighted(hasher, weights, queries, database, data), 5)
     return row
+
+
+def course(hasher: Hasher) -> dict[str, list[int] | list[float]] | None:
+    """The course of learning, of a hasher that notes it: steps, objective, precision of hard codes, values in use."""
+    history = getattr(hasher, "history_", None)
+    if not isinstance(history, dict) or not {"step", *LEARNED} <= history.keys():
+        return None
+    steps = [int(step) for step in history["step"]]
+    return {"step": steps, **{name: [round(float(value), 4) for value in history[name]] for name in LEARNED}}
 
 
 def summary(counts: Counts) -> Row:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..datasets import Dataset
 from ..errors import InvalidInputError
-from .figures import figures, styles
+from .figures import Figure, figures, learning_figures, styles
 from .images import data_url
 from .run import Failure
 from .store import Row
@@ -127,22 +127,30 @@ def _section(
         found = figures(rows, axis, lengths, names)
         if not found:
             continue
-        parts.append(f"<h3>{title}</h3><div class=figures>")
-        for figure in found:
-            key = f"{name}-{figure['key']}"
-            drawn[key] = figure
-            label = escape(f"{name}: {figure['title']}; the numbers are in the tables")
-            parts.append(f"<figure><figcaption>{escape(figure['title'])}</figcaption>")
-            parts.append(f'<div class=plot role=img aria-label="{label}" data-figure="{escape(key)}"></div></figure>')
-        parts.append("</div>")
+        parts.append(_figures(name, title, found, drawn, "the numbers are in the tables"))
         tables = (
             f"<h4>{METRICS[key].title}</h4>{html_table(table, METRICS[key], names, lengths, axis)}"
             for key in TABLES
             if (table := curves(rows, axis, lengths, key))
         )
         parts.append(f"<details><summary>Tables: {title[0].lower() + title[1:]}</summary>{''.join(tables)}</details>")
+    learned = learning_figures(rows, lengths, names)
+    if learned:
+        parts.append(_figures(name, "The course of learning", learned, drawn, "the numbers are in the raw results"))
     parts.append(_pictures(rows, names, data))
     return "".join(parts)
+
+
+def _figures(name: str, title: str, found: Sequence[Figure], drawn: dict[str, Any], numbers: str) -> str:
+    """Places for figures, which are added to those that are drawn."""
+    parts = [f"<h3>{title}</h3><div class=figures>"]
+    for figure in found:
+        key = f"{name}-{figure['key']}"
+        drawn[key] = figure
+        label = escape(f"{name}: {figure['title']}; {numbers}")
+        parts.append(f"<figure><figcaption>{escape(figure['title'])}</figcaption>")
+        parts.append(f'<div class=plot role=img aria-label="{label}" data-figure="{escape(key)}"></div></figure>')
+    return "".join([*parts, "</div>"])
 
 
 def _sizes(rows: Sequence[Row]) -> str:

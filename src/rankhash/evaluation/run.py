@@ -22,7 +22,7 @@ from ..datasets import Dataset
 from ..errors import InvalidInputError, RankhashError
 from ..hashers import Hasher
 from ..tuning import tune
-from .measure import measure, pictures
+from .measure import course, measure, pictures
 from .methods import AXES, METHODS, Method
 from .origin import origin
 from .protocol import Protocol, Split, split
@@ -195,6 +195,8 @@ def run_task(experiment: Experiment, task: Task) -> Row:
         row |= {"n_symbols": hasher.layout_.n_symbols, "arity": hasher.layout_.arity, "bits": hasher.layout_.bits}
         row |= {"parameters": parameters_of(hasher), "fit_seconds": round(seconds, 4)}
         row |= measure(hasher, data)
+        if (learned := course(hasher)) is not None:
+            row["course"] = learned
         if task.pictures:
             row["pictures"] = pictures(hasher, data)
     return row | {"origin": origin()}

@@ -150,3 +150,19 @@ def recall_curves(rows: Iterable[Row], axis: str, length: int) -> dict[str, tupl
             spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(RECALLS)
             found[name] = values.mean(axis=0), spread
     return found
+
+
+def courses(rows: Iterable[Row], length: int, key: str) -> dict[str, tuple[list[int], F64, F64]]:
+    """Steps of learning, and mean and standard deviation of a number at them, by method at so many bits.
+
+    Runs that noted other steps than the last one are left out.
+    """
+    found = {}
+    for name, by_length in select((row for row in rows if row.get("course")), "bits", [length]).items():
+        kept = [row["course"] for row in by_length.get(length, [])]
+        steps = kept[-1]["step"] if kept else []
+        values = np.array([course[key] for course in kept if course["step"] == steps])
+        if len(values):
+            spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(steps))
+            found[name] = steps, values.mean(axis=0), spread
+    return found

@@ -4,6 +4,7 @@
 
     few points ─▶ all of them, every time
     many ──────▶ groups of a point and some that are similar to it ─▶ similar pairs inside, dissimilar ones across
+                 (for neighbours, and as many random points)
 
 In a batch of random points hardly two are similar if there are many points. Groups bring enough similar pairs; a
 dissimilar pair inside a group is no usual one, and is left out, so that those across are as in all of the data.
@@ -16,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..similarity import GivenPairs, PairSource
+from ..similarity import GivenPairs, MetricNeighbors, PairSource
 from ._base import U8
-from ._objectives import LEFT_OUT
+from ._objectives import LEFT_OUT, WIDE
 
 I64 = NDArray[np.int64]
 
@@ -31,10 +32,15 @@ POOL = 100_000
 
 @dataclass(frozen=True)
 class Grid:
-    """Points and the labels ``(m, m)`` of their pairs: 1, 0 or LEFT_OUT."""
+    """Points and the labels ``(m, m)`` of their pairs: 1, 0, WIDE or LEFT_OUT."""
 
     rows: I64
     labels: U8
+
+    @property
+    def plain(self) -> U8:
+        """The labels without WIDE: these pairs are dissimilar."""
+        return np.where(self.labels == WIDE, np.uint8(0), self.labels)
 
 
 class Grids:
@@ -61,17 +67,22 @@ class Grids:
         """The next batch."""
         if self.whole:
             return self._all
-        given = isinstance(self._source, GivenPairs)
-        n_groups = max(1, self._size // (2 * GROUP if given else GROUP))
+        given, metric = (isinstance(self._source, kind) for kind in (GivenPairs, MetricNeighbors))
+        n_groups = max(1, self._size // (2 * GROUP if given or metric else GROUP))
         points = self._partners.groups(self._rng, n_groups).ravel()
         group = np.repeat(np.arange(n_groups), GROUP)
         if given:  # of what is not given nothing is known: bring dissimilar pairs as well
             apart = self._source.sample(self._rng, n_groups * GROUP // 2, 0.0)[0].ravel()
             points = np.concatenate([points, apart])
             group = np.arange(len(points))
+        if metric:  # groups are of points with many neighbours
+            points = np.concatenate([points, self._rng.integers(0, self._source.n_points, n_groups * GROUP)])
+            group = np.concatenate([group, np.arange(n_groups, n_groups * (GROUP + 1))])
         rows, first = np.unique(points, return_index=True)
         labels = _labels(self._source, rows)
         labels[(group[first][:, None] == group[first]) & (labels == 0)] = LEFT_OUT
+        if isinstance(self._source, MetricNeighbors):
+            labels[self._source.wide_among(rows) & (labels == 0)] = WIDE
         return Grid(rows, labels)
 
 

@@ -108,7 +108,7 @@ class JointLearner:
             sharpness = course.sharp(step)
             value = self._step(points, grid.labels, objective, course, step, sharpness)
             if step in noted:
-                self._note(history, step, value, sharpness, points, grid.labels)
+                self._note(history, step, value, sharpness, points, grid.plain)
                 if tell is not None:
                     tell(history.last())
             advance()

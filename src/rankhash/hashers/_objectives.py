@@ -4,7 +4,8 @@
 
     agreement (n, n), labels (n, n) ─▶ value, slopes (n, n) = how the value changes with the agreement of each pair
 
-Labels are 1 for similar pairs, 0 for dissimilar ones, and LEFT_OUT for a point with itself and for unknown pairs.
+Labels are 1 for similar pairs, 0 for dissimilar ones, and LEFT_OUT for a point with itself and for unknown pairs. WIDE
+are dissimilar pairs that are not far from each other either, if that is told.
 Average precision and likelihood depend on the two histograms of the agreement only, so that the slopes of all pairs
 come from two small tables.
 """
@@ -20,7 +21,7 @@ from scipy.ndimage import gaussian_filter1d
 from .. import _kernels
 from ._base import F32, F64, U8
 
-LEFT_OUT = 2
+LEFT_OUT, WIDE = 2, 3
 N_BINS = 513
 MEMORY = 0.9
 """What a batch's histograms keep of those before, if a batch is not all there is."""

@@ -15,6 +15,7 @@ from ._frame import Frame, measure_frame
 from ._grids import Grids
 from ._joint import JointLearner
 from ._kernel import RBFAnchors, some_rows, take_rows
+from ._nearest import NearAndWide
 from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective
 
 MAX_FLOATS = 1 << 28
@@ -93,7 +94,10 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
     frame = measure_frame(vectors, center, turned=True)
     if known is None:
         source: PairSource = MetricNeighbors(
-            frame.points(vectors), n_neighbors, np.random.default_rng(rng.randint(2**31))
+            frame.points(vectors),
+            n_neighbors,
+            np.random.default_rng(rng.randint(2**31)),
+            local=len(rows) > WHOLE,
         )
     else:
         source = known if len(rows) == data.n_rows else known.subset(rows)
@@ -119,10 +123,12 @@ def begin(
 
 
 def ranking_objective(recipe: Recipe, layout: CodeLayout, source: PairSource, grids: Grids) -> Objective:
-    """What makes similar pairs come first."""
+    """What makes similar pairs come first; of many points' neighbours, for each point on its own."""
+    threads = _kernels.resolve_threads(None)
+    if isinstance(source, MetricNeighbors) and not grids.whole:
+        return NearAndWide(layout.n_symbols, source.n_points, threads)
     kind = AveragePrecision if recipe is NEIGHBORS else Likelihood
     counts = source.n_dissimilar, source.n_similar
-    threads = _kernels.resolve_threads(None)
     objective: Objective = kind(layout.n_symbols, counts, whole=grids.whole, n_threads=threads)
     return objective
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs, without_selves
@@ -14,11 +16,19 @@ MAX_EXACT_POINTS = 4096
 """With more points, neighbours are looked for from a sample of the points only."""
 
 SEED_POINTS = 2048
+REFERENCES, NEAREST_REFERENCES = 1024, 5
+"""Points that the others are compared with for their surroundings, and how many of them count as these."""
+
+LEAST_SURROUNDINGS = 0.05
+"""How wide they are at least, in units of their mean width: among copies of a point there is nothing else near."""
+
 BLOCK_FLOATS = 1 << 20
 TIE_PAIRS = 10_000
 MAX_SIMILAR = 0.99
 MAX_TIES = 4
 ROUNDING = 1e-6
+WIDE_SHARE, WIDE_PAIRS = 0.05, 20_000
+"""The share of pairs that are not too far apart, and how many are looked at for it."""
 
 
 class MetricNeighbors(PairSource):
@@ -28,19 +38,24 @@ class MetricNeighbors(PairSource):
     beyond that it comes from the distances of 2048 random points to all others, and the similar pairs that
     are drawn contain one of these. Distances are computed in blocks: there is never an array of n × n.
 
+    Where points lie densely, one radius gives them hundreds of neighbours, and others none. If it is ``local``, a
+    squared distance is measured in units of how far both points are from the nearest of some random ones, and all
+    points have some neighbours.
+
     >>> source = MetricNeighbors(np.float32([[0], [1], [5], [6], [20]]), 1, np.random.default_rng(0))
     >>> round(source.radius, 3), source.n_similar, source.n_dissimilar
     (1.0, 2.0, 8.0)
     """
 
-    def __init__(self, vectors: F32, n_neighbors: int, rng: np.random.Generator) -> None:
+    def __init__(self, vectors: F32, n_neighbors: int, rng: np.random.Generator, *, local: bool = False) -> None:
         self.vectors = vectors
         self.n_points = n = len(vectors)
         self.n_neighbors = n_neighbors = _possible(n_neighbors, n)
+        self._units = surroundings(vectors, rng) if local else None
         exact = n <= MAX_EXACT_POINTS
         seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
         self._similar = self._closest(seeds, n_neighbors, exact)
-        self.radius = float(np.sqrt(squared_distances(vectors, self._similar).max())) * (1 + ROUNDING)
+        self.radius = float(np.sqrt(self._squares(self._similar).max())) * (1 + ROUNDING)
         total = n * (n - 1) / 2
         self.n_similar = len(self._similar) * (1.0 if exact else n / SEED_POINTS / 2)
         self.n_dissimilar = total - self.n_similar
@@ -52,21 +67,35 @@ class MetricNeighbors(PairSource):
 
     def labels_of(self, pairs: I32) -> I8:
         """1 where the distance is at most the radius."""
-        return within_radius(self.vectors, pairs, self.radius)
+        return (self._squares(pairs) <= self.radius * self.radius).astype(np.int8)
+
+    @cached_property
+    def wide_square(self) -> float:
+        """The square of the distance that 5 % of all pairs are within, wherever they are."""
+        pairs = random_pairs(np.random.default_rng(0), WIDE_PAIRS, self.n_points)
+        return float(np.quantile(squared_distances(self.vectors, pairs), WIDE_SHARE))
+
+    def wide_among(self, rows: I64) -> NDArray[np.bool_]:
+        """Which pairs ``(m, m)`` of the points ``rows`` are among the closest 5 % of all pairs."""
+        wide: NDArray[np.bool_] = _squares_among(self.vectors[rows]) <= self.wide_square
+        return wide
 
     def labels_among(self, rows: I64) -> I8:
         """1 where the distance is at most the radius, up to rounding."""
-        points = self.vectors[rows]
-        lengths = np.einsum("ij,ij->i", points, points)
-        squares = points @ points.T
-        squares *= -2
-        squares += lengths
-        squares += lengths[:, None]
+        squares = _squares_among(self.vectors[rows])
+        if self._units is not None:
+            squares /= self._units[rows]
+            squares /= self._units[rows, None]
         return without_selves(squares <= self.radius * self.radius, rows)
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""
-        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0))
+        local = self._units is not None
+        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0), local=local)
+
+    def _squares(self, pairs: I32) -> F64:
+        squares = squared_distances(self.vectors, pairs)
+        return squares if self._units is None else squares / self._units[pairs].prod(axis=1, dtype=np.float64)
 
     def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
         """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
@@ -78,6 +107,9 @@ class MetricNeighbors(PairSource):
             rows = seeds[start : start + step]
             block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
             np.maximum(block, 0, out=block)
+            if self._units is not None:
+                block /= self._units
+                block /= self._units[rows, None]
             block[np.arange(len(rows)), rows] = np.inf
             if exact:
                 block[rows[:, None] > np.arange(self.n_points)] = np.inf
@@ -105,6 +137,35 @@ class MetricNeighbors(PairSource):
             return apart
 
         return draw_until(draw, size, "dissimilar")
+
+
+def _squares_among(points: F32) -> F32:
+    lengths = np.einsum("ij,ij->i", points, points)
+    squares: F32 = points @ points.T
+    squares *= -2
+    squares += lengths
+    squares += lengths[:, None]
+    return squares
+
+
+def surroundings(vectors: F32, rng: np.random.Generator) -> F32:
+    """How far each point is from the nearest of some random points, in units of the mean over all points."""
+    n = len(vectors)
+    references = np.sort(rng.choice(n, min(REFERENCES, n), replace=False))
+    lengths = np.einsum("ij,ij->i", vectors, vectors)
+    nearest, near = min(NEAREST_REFERENCES, len(references) - 1), np.empty(n, np.float32)
+    step = max(1, BLOCK_FLOATS // len(references))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        squares = lengths[rows, None] + lengths[references] - 2 * (vectors[rows] @ vectors[references].T)
+        squares[references == np.arange(n)[rows, None]] = np.inf
+        near[rows] = np.partition(squares, nearest - 1, axis=1)[:, :nearest].mean(axis=1)
+    wide = np.sqrt(np.maximum(near, 0))
+    mean = wide.mean(dtype=np.float64)
+    if not mean > 0:
+        return np.ones(n, np.float32)
+    units: F32 = np.maximum(wide / np.float32(mean), np.float32(LEAST_SURROUNDINGS))
+    return units
 
 
 def within_radius(vectors: F32, pairs: I32, radius: float) -> I8:
