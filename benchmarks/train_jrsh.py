@@ -1,4 +1,5 @@
-"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json, growth to .svg.
+"""How long JRSH learns, and how much memory that takes: raw numbers to results/train_jrsh.json,
+and a picture of the growth to docs/images.
 
 Run it as ``python benchmarks/train_jrsh.py --data FOLDER`` on a machine that does nothing else. Each case is a process
 of its own, whose peak memory is noted beside seconds by the clock and of CPU time; vectors are synthetic but for MNIST.
@@ -24,6 +25,7 @@ from rankhash import JRSH
 from sets import add_data_option, load
 
 RESULTS = Path(__file__).parent / "results" / "train_jrsh.json"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "train_jrsh.svg"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -93,7 +95,7 @@ def main() -> None:
 def draw_kept() -> None:
     """Draw the growth of the kept times."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]
-    RESULTS.with_suffix(".svg").write_text(picture(rows), encoding="utf-8")
+    PICTURE.write_text(picture(rows), encoding="utf-8")
 
 
 def picture(rows: list[dict[str, Any]]) -> str:

@@ -268,6 +268,8 @@ class Collection:
 
         Changes that others make meanwhile are not seen in it; keep it short, since they may have to wait for its end.
 
+        Examples
+        --------
         >>> from rankhash import LSH, Collection
         >>> items = Collection.create(":memory:", LSH(8, random_state=0).fit([[1, 2], [2, 1]]))
         >>> _ = items.add([[1, 2], [2, 1]], metadata=[{"size": 1}, {"size": 2}])
