@@ -37,10 +37,10 @@ reproduce: $(BUILT)  ## Repeat the paper's experiments with figures (`make repro
 	$(BIN)/rankhash reproduce $(SETS) $(if $(DATA),--data $(DATA)) --jobs $(JOBS)
 
 test: $(BUILT)  ## Run the tests (a few minutes)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n auto --dist loadfile
 
 test-all: $(BUILT)  ## Run the tests and those that are slow
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.linters  ## Check style, types and the generated stub
 	$(BIN)/ruff check .
