@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -370,6 +373,18 @@ class IndexContract:
         model.put(symbols[::-1], loaded.ids[:5])
         self.check(loaded, model, rng)
         assert len(self.make.load(tmp_path / "index")) == 990
+
+    def test_copies_answer_the_same_and_live_on_their_own(self, rng):
+        layout = CodeLayout(16, 4)
+        index, _ = self.filled(rng, layout, 9000)
+        index.remove(np.arange(0, 9000, 7))
+        queries = layout.pack(draw(rng, layout, 3))
+        answer = index.search(queries, 20)
+        for other in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
+            assert_same(other.search(queries, 20), answer)
+            other.add(queries)
+            assert other.search(queries, 1).distances.max() == 0
+        assert_same(index.search(queries, 20), answer)
 
     def test_an_empty_index_can_be_saved(self, rng, tmp_path):
         self.make(LAYOUTS[3]).save(tmp_path / "index")

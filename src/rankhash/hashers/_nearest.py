@@ -12,7 +12,7 @@ NEARNESS = 0.125
 """The agreement that makes a point e times as near, in roots of the number of symbols."""
 
 WIDE_SHARE = 0.05
-WIDE_WEIGHT = 2.0
+WIDE_WEIGHT = 10.0
 """The share of all pairs that are not far from each other, and what ranking them first counts."""
 
 

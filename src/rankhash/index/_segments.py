@@ -107,6 +107,16 @@ class TableStore(CodeStore):
         self.cost_model = CostModel()
         self._set_changed(np.empty(0, np.int64))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: without tables, which are made anew from the codes."""
+        return super().__getstate__() | {"_tables_view": None, "lone": None, "segments": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self.cost_model = CostModel()
+        self._set_changed(np.empty(0, np.int64))
+        self._seal()
+
     @property
     def n_sealed(self) -> int:
         """How many codes, from position 0 on, are in tables."""

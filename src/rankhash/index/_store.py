@@ -45,6 +45,10 @@ class CodeStore:
         self.next_id = 0
         self._forget()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: everything but what was made for searches."""
+        return self.__dict__ | {"_view": None}
+
     def __len__(self) -> int:
         return self.size - self.n_dead
 
