@@ -111,7 +111,7 @@ def test_the_program_is_installed_and_completes():
     program = Path(sys.executable).parent / "rankhash"
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert "0.1.0" in done.stdout
-    words = {"_RANKHASH_COMPLETE": "bash_complete", "COMP_WORDS": "rankhash se", "COMP_CWORD": "1", "PATH": "/usr/bin"}
+    words = {"_RANKHASH_COMPLETE": "bash_complete", "COMP_WORDS": "rankhash sea", "COMP_CWORD": "1", "PATH": "/usr/bin"}
     done = subprocess.run([program], env=words, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "plain,search"
 

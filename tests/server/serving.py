@@ -43,6 +43,9 @@ class Answer(NamedTuple):
 
 
 class Client:
+    kept = 5.0
+    """Seconds for which a connection is used again; a server closes what is idle for longer."""
+
     def __init__(self, port: int, token: str | None = None, name: str = "digits") -> None:
         self.port, self.token, self.name = port, token, name
         self.connection: http.client.HTTPConnection | None = None
@@ -59,7 +62,7 @@ class Client:
             sent["authorization"] = f"Bearer {self.token}"
         if body is not None and not isinstance(body, (bytes, str)):
             body, sent = json.dumps(body), {"content-type": "application/json"} | sent
-        if time.monotonic() - self.used > 5:  # the server closes what is idle
+        if time.monotonic() - self.used > self.kept:
             self.close()
         self.used = time.monotonic()
         if self.connection is None:

@@ -24,6 +24,7 @@ QUICK = Limits(idle_seconds=0.6, body_seconds=0.6, search_seconds=60)
 def quick(make):
     """A client of a server that is impatient."""
     with make(":memory:") as made, serving({"digits": made}, Settings(limits=QUICK)) as client:
+        client.kept = 0.0
         yield client
 
 
