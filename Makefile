@@ -23,11 +23,11 @@ $(BUILT): $(VENV)/.made $(NATIVE)
 	touch $@
 
 $(VENV)/.linters: $(BUILT)
-	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/extras.py lint)
 	touch $@
 
 $(VENV)/.peers: $(BUILT)
-	$(BIN)/python -m pip install --quiet --editable '.[peers,test]'
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/extras.py peers)
 	touch $@
 
 demo: $(BUILT)  ## Learn codes of 1797 handwritten digits, search them, write a report (`make demo SERVE=1`: look at them)
@@ -58,7 +58,7 @@ bench: $(VENV)/.peers  ## Measure beside FAISS and render the tables (an hour; `
 	$(BIN)/python benchmarks/render.py
 
 $(VENV)/.native: $(BUILT)
-	$(BIN)/python -m pip install --quiet --editable '.[native]'
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/extras.py native)
 	touch $@
 
 sanitize: $(VENV)/.native  ## Run the native tests under AddressSanitizer and UBSan
@@ -68,14 +68,14 @@ cross: $(BUILT)  ## Compare the NEON kernels with the scalar ones in an emulator
 	$(BIN)/python tools/cross.py
 
 $(VENV)/.docs: $(BUILT)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/extras.py docs)
 	touch $@
 
 docs: $(VENV)/.docs  ## Build the documentation into build/site, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 $(VENV)/.dist: $(BUILT)
-	$(BIN)/python -m pip install --quiet --editable '.[dist]'
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/extras.py dist)
 	touch $@
 
 dist: $(VENV)/.dist  ## Build sdist and wheel, check them, try the wheel in a venv of its own
