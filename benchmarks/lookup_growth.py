@@ -1,6 +1,6 @@
 """How the time of a query grows with the number of codes: tables beside the scan, and both kinds of calls. One thread.
 
-Raw results go to ``results/lookup_growth.json`` and are drawn to ``results/lookup_growth.svg``.
+Raw results go to ``results/lookup_growth.json``, a picture to ``docs/images/lookup_growth.svg``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--pictures", type=Path, default=RESULTS.parents[1] / "docs" / "images")
     options = parser.parse_args()
     with threadpool_limits(1):
         rows = [
@@ -42,7 +43,7 @@ def main() -> int:
     refuse_private_names(text)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "lookup_growth.json").write_text(text + "\n", encoding="utf-8")
-    (options.out / "lookup_growth.svg").write_text(picture(rows), encoding="utf-8")
+    (options.pictures / "lookup_growth.svg").write_text(picture(rows), encoding="utf-8")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean, stdev
@@ -20,7 +21,7 @@ def load(folder: Path, name: str) -> Any:
 
 def runs(folder: Path, name: str, method: str) -> list[dict[str, Any]]:
     """What ``rankhash reproduce`` kept of a method by the paper's protocol, untuned."""
-    path = folder / "reproduce" / name / f"{method.replace(' ', '-')}.jsonl"
+    path = folder / "reproduce" / name / f"{re.sub(r'[^A-Za-z0-9]+', '-', method)}.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
     return [row for row in rows if row["tuned_for"] is None and row["settings"]["truth"] == "neighbors"]
 

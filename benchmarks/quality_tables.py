@@ -36,11 +36,12 @@ def _by_bits(folder: Path, metrics: dict[str, Callable[[Run], float | None]]) ->
         for method in methods(folder):
             found = runs(folder, name, method)
             kept += found
+            label = found[0]["method"] if found else method
             for suffix, metric in metrics.items():
                 cells = [[metric(run) for run in found if run["bits"] == bits] for bits in BITS]
                 known = [[value for value in cell if value is not None] for cell in cells]
                 if any(known):
-                    lines.append(line(method + suffix, map(spread, known)))
+                    lines.append(line(label + suffix, map(spread, known)))
     return "\n".join([*lines[1:], "", runs_origin(kept)]) + "\n"
 
 
