@@ -19,7 +19,7 @@ from ._schema import State
 from .results import Item, Matches, RadiusMatches
 
 if TYPE_CHECKING:
-    from .collection import Collection
+    from .reading import Reading
 
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Question:
 
     @classmethod
     def of_vectors(
-        cls, collection: Collection, vectors: Any, scoring: str, rerank: int | None, n_threads: int | None
+        cls, collection: Reading, vectors: Any, scoring: str, rerank: int | None, n_threads: int | None
     ) -> Question:
         """The question that query vectors ask."""
         _check_scoring(scoring)
@@ -56,7 +56,7 @@ class Question:
 
     @classmethod
     def of_items(
-        cls, collection: Collection, items: list[Item], scoring: str, rerank: int | None, n_threads: int | None
+        cls, collection: Reading, items: list[Item], scoring: str, rerank: int | None, n_threads: int | None
     ) -> Question:
         """The question that stored items ask."""
         _check_scoring(scoring)
@@ -130,7 +130,7 @@ def _check_scoring(scoring: str) -> None:
         raise InvalidInputError(f"scoring must be one of {', '.join(SCORINGS)}, got {scoring!r}")
 
 
-def _weights(collection: Collection, scoring: str) -> F32 | None:
+def _weights(collection: Reading, scoring: str) -> F32 | None:
     if scoring != "weighted":
         return None
     weights: F32 | None = getattr(collection.hasher, "weights_", None)
@@ -140,7 +140,7 @@ def _weights(collection: Collection, scoring: str) -> F32 | None:
     return weights
 
 
-def _stored(collection: Collection, rerank: int | None) -> str:
+def _stored(collection: Reading, rerank: int | None) -> str:
     if rerank is not None:
         check_count("rerank", rerank)
         if collection.store_vectors is None:

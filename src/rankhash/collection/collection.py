@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..hashers import Hasher
 from ..vectors import as_vectors
-from . import _items, _searching, _vectors, transfer
+from . import _items, _vectors, transfer
 from ._connections import MEMORY
-from ._following import Following
+from ._following import Following, View
 from ._items import Id
 from ._memory import KINDS
 from ._store import Store
 from .check import check_store
 from .filters import field_path
-from .results import CheckReport, Item, Matches, RadiusMatches, Stats
+from .reading import Reading
+from .results import CheckReport, Stats
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _reopen(path: str, mode: str, index: str) -> Collection:
     return Collection.open(path, mode, index=index)
 
 
-class Collection:
+class Collection(Reading):
     """Items with ids, metadata and codes in one file, searched in memory.
 
     Any number of threads and processes may read; one at a time may change it, and others see the change with their
@@ -129,24 +129,6 @@ class Collection:
     def mode(self) -> str:
         """``"r"`` or ``"rw"``."""
         return "rw" if self._store.connections.writable else "r"
-
-    @property
-    def hasher(self) -> Hasher:
-        """The hasher that makes the codes."""
-        return self._store.hasher
-
-    @property
-    def layout(self) -> CodeLayout:
-        """The shape of the codes."""
-        return self._store.layout
-
-    @property
-    def store_vectors(self) -> str | None:
-        """How vectors are stored: None, ``"float16"`` or ``"float32"``."""
-        return None if self._store.store_vectors == "none" else self._store.store_vectors
-
-    def __len__(self) -> int:
-        return self.count()
 
     def __repr__(self) -> str:
         layout = self.layout
@@ -278,97 +260,13 @@ class Collection:
         [{'size': 2}]
         """
         with self._following.now() as view:
-            yield Snapshot(self, self._following, view)
+            yield Snapshot(self._store, self._following, view)
 
-    def count(self, where: str | None = None) -> int:
-        """How many items there are, or how many a filter passes."""
-        if where is None:
-            return self._store.state().n_items
-        with self.snapshot() as now:
-            return now.count(where)
+    def _now(self) -> contextlib.AbstractContextManager[View]:
+        return self._following.now()
 
-    def ids(self, *, where: str | None = None, offset: int = 0, limit: int | None = None) -> list[Id]:
-        """The ids of items in the order in which they were added, from the ``offset``-th on, ``limit`` at most.
-
-        Without arguments of all items; with ``where`` of those that a filter passes.
-        """
-        with self.snapshot() as now:
-            return now.ids(where=where, offset=offset, limit=limit)
-
-    def get(self, ids: Sequence[Id] | ArrayLike) -> list[Item]:
-        """The items of the given ids, all of which must be there."""
-        with self.snapshot() as now:
-            return now.get(ids)
-
-    def search(
-        self,
-        vectors: ArrayLike,
-        k: int,
-        *,
-        where: str | None = None,
-        scoring: str = "hamming",
-        rerank: int | None = None,
-        radius: float | None = None,
-        n_threads: int | None = None,
-    ) -> Matches:
-        """The k nearest items of each query vector.
-
-        Parameters
-        ----------
-        vectors
-            The queries, (n_queries, n_features).
-        k
-            How many; places that cannot be filled have the id None and an infinite distance.
-        where
-            A filter over the metadata, such as ``"price < 20 and colour in ('red', 'blue')"``.
-        scoring
-            What a distance is: ``"hamming"``, the number of differing symbols; ``"weighted"``, the sum of the
-            hasher's weights of the differing symbols; ``"asymmetric"``, where the query keeps its real-valued scores.
-        rerank
-            Take so many candidates by their codes, then return those whose stored vectors are nearest by Euclidean
-            distance, which is then the distance of the result.
-        radius
-            Leave out items (with ``rerank``: candidates) whose codes are farther away than this.
-        n_threads
-            None uses every core that this process may use.
-        """
-        question = _searching.Question.of_vectors(self, vectors, scoring, rerank, n_threads)
-        with self._following.now() as view:
-            return question.answer(self._following, view, k, where=where, radius=radius)
-
-    def search_ids(
-        self,
-        ids: Sequence[Id] | ArrayLike,
-        k: int,
-        *,
-        where: str | None = None,
-        scoring: str = "hamming",
-        rerank: int | None = None,
-        radius: float | None = None,
-        n_threads: int | None = None,
-    ) -> Matches:
-        """The k items that are nearest to each of the given ones, which are left out themselves; as :meth:`search`.
-
-        ``"asymmetric"`` scoring and ``rerank`` need stored vectors.
-        """
-        with self.snapshot() as now:
-            return now.search_ids(
-                ids, k, where=where, scoring=scoring, rerank=rerank, radius=radius, n_threads=n_threads
-            )
-
-    def search_radius(
-        self,
-        vectors: ArrayLike,
-        radius: float,
-        *,
-        where: str | None = None,
-        scoring: str = "hamming",
-        n_threads: int | None = None,
-    ) -> RadiusMatches:
-        """All items within ``radius`` of each query vector, however many; scoring is hamming or weighted."""
-        question = _searching.Question.of_vectors(self, vectors, scoring, None, n_threads)
-        with self._following.now() as view:
-            return question.answer_radius(self._following, view, radius, where=where)
+    def __len__(self) -> int:
+        return self._store.state().n_items
 
     # -- care ------------------------------------------------------------------------------------------------------
 
