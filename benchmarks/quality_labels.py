@@ -131,11 +131,13 @@ def kept() -> list[dict[str, Any]]:
 
 
 def keep(rows: list[dict[str, Any]]) -> None:
-    """Add rows to the results, in place of those of the same method, seed and length."""
+    """Add rows to the results, each with its commit, in place of those of the same method, seed and length."""
+    origin = provenance()
+    rows = [row | {"commit": origin["commit"]} for row in rows]
     new = {tuple(row[key] for key in KEY) for row in rows}
     merged = [row for row in kept() if tuple(row[key] for key in KEY) not in new] + rows
     merged.sort(key=lambda row: tuple(str(row[key]).zfill(4) for key in KEY))
-    text = json.dumps({"provenance": provenance() | {"threads": 1, "load": os.getloadavg()}, "rows": merged}, indent=1)
+    text = json.dumps({"provenance": origin | {"threads": 1, "load": os.getloadavg()}, "rows": merged}, indent=1)
     refuse_private_names(text)
     RESULTS.write_text(text + "\n", encoding="utf-8")
 
