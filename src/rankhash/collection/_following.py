@@ -126,13 +126,14 @@ class Following:
         wanted: list[int] = numbers.tolist()
         if state.n_rows == 0:
             return list(wanted)
-        names = [*map(self._names.get, wanted)]
-        missing = {number for number, name in zip(wanted, names, strict=True) if name is None} if None in names else ()
-        if not missing:
-            return names  # type: ignore[return-value]
+        known = self._names
+        try:
+            return [known[number] for number in wanted]
+        except KeyError:
+            missing = {number for number in wanted if number not in known}
         rows = _items.read(connection, [*missing])
         self._remember({number: rows[number][0] for number in islice(missing, MAX_NAMES)})
-        return [rows[number][0] if name is None else name for number, name in zip(wanted, names, strict=True)]
+        return [rows[number][0] if number in missing else known[number] for number in wanted]
 
     def _remember(self, names: dict[int, Id]) -> None:
         if len(self._names) + len(names) > MAX_NAMES:
