@@ -108,15 +108,16 @@ class JointHasher(DecoderHasher, KernelHasher):
             objective = radius_objective(layout, self.radius)
         else:
             objective = ranking_objective(recipe, layout, material.source, grids)
-        course = self._course(recipe, points.shape[1], stream.n_steps, part)
+        steps = recipe.n_steps if grids.whole else recipe.n_steps_of_many
+        course = self._course(recipe, steps, points.shape[1], stream.n_steps, part)
         with FitProgress(course.n_steps, "learning", shown=self.verbose) as progress:
             history = stream.learner.learn(points, grids, objective, course, draws, self.callback, progress.advance)
         stream.n_steps += course.n_steps
         self._stream, self.history_ = stream, vars(history)
         return stream.arrays() | self._diagnose(stream, points, grids)
 
-    def _course(self, recipe: Recipe, n_axes: int, n_before: int, part: int) -> Course:
-        n_steps = -(-(recipe.n_steps if self.n_steps is None else self.n_steps) // part)
+    def _course(self, recipe: Recipe, usual: int, n_axes: int, n_before: int, part: int) -> Course:
+        n_steps = -(-(usual if self.n_steps is None else self.n_steps) // part)
         noise = recipe.noise if self.noise is None else self.noise
         return Course(n_steps, recipe.rate / np.sqrt(n_axes), noise, recipe.sharpness, recipe.unit_rows, n_before)
 

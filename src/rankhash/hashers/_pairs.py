@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
+from ..similarity import GivenPairs, PairSource, label_source
 from ..vectors import VectorBatches, as_vectors
 from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
 from ._learning import Trace
-from ._reduced import is_reduced, trusted
+from ._reduced import neighbors_among
 
 Callback = Callable[[dict[str, Any]], object]
 
@@ -120,13 +120,11 @@ class PairHasher(Hasher):
         center, scale = (self._center(data), None) if frame is None else frame
         x, scale = _scaled(data, rows, center, scale)
         if known is None:
-            source: PairSource = MetricNeighbors(x, self.n_neighbors, draws)
+            source: PairSource = neighbors_among(x, self.n_neighbors, draws)
         else:
             source = known if rows is None else known.subset(rows)
             source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
-        if known is None and is_reduced(x):
-            pairs, labels = trusted(x, pairs, labels, source.similar_rate, draws)
         return Problem(_kernels.pad_columns(x), center, scale, pairs, labels)
 
     def _center(self, data: VectorBatches) -> F32:

@@ -17,6 +17,7 @@ from ._joint import JointLearner
 from ._kernel import RBFAnchors, some_rows, take_rows
 from ._nearest import NearAndWide
 from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective
+from ._reduced import is_reduced
 
 MAX_FLOATS = 1 << 28
 """Numbers of all training points; from more, some of the points are left out."""
@@ -33,20 +34,21 @@ end."""
 class Recipe:
     """Constants for one kind of labels.
 
-    ``rate`` is that of Adam for weights of unit mean square; ``noise`` and the first and last ``sharpness`` refer to
-    points of unit deviation.
+    ``n_steps_of_many`` are made if a step sees some of the points only. ``rate`` is that of Adam for weights of unit
+    mean square; ``noise`` and the first and last ``sharpness`` refer to points of unit deviation.
     """
 
     arity: int
     n_steps: int
+    n_steps_of_many: int
     rate: float
     noise: float
     sharpness: tuple[float, float]
     unit_rows: bool
 
 
-NEIGHBORS = Recipe(2, 400, 0.6, 0.2, (1.35, 4.5), unit_rows=True)
-CLASSES = Recipe(8, 600, 0.6, 0.05, (1.35, 4.5), unit_rows=False)
+NEIGHBORS = Recipe(2, 400, 800, 0.6, 0.2, (1.35, 4.5), unit_rows=True)
+CLASSES = Recipe(8, 600, 600, 0.6, 0.05, (1.35, 4.5), unit_rows=False)
 
 
 @dataclass
@@ -98,6 +100,7 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
             n_neighbors,
             np.random.default_rng(rng.randint(2**31)),
             local=len(rows) > WHOLE,
+            one_length=is_reduced(vectors, center),
         )
     else:
         source = known if len(rows) == data.n_rows else known.subset(rows)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..errors import InvalidInputError
-from ..similarity import SIMILAR, UNKNOWN, ClassLabels, GivenPairs, MetricNeighbors, PairSource, label_source
+from ..similarity import SIMILAR, UNKNOWN, ClassLabels, GivenPairs, PairSource, label_source
 from ._base import F32, F64, Training
 from ._pairs import _scaled
+from ._reduced import neighbors_among
 
 I64 = NDArray[np.int64]
 
@@ -58,7 +59,7 @@ def labelled_points(
     center = data.mean()
     x, scale = _scaled(data, rows, center, None)
     if known is None:
-        return Labelled(rows, x, center, scale, MetricNeighbors(x, n_neighbors, draws))
+        return Labelled(rows, x, center, scale, neighbors_among(x, n_neighbors, draws))
     source = known.subset(rows)
     source.require_both_kinds("the sample of max_points vectors is too small for so rare classes or pairs")
     return Labelled(rows, x, center, scale, source)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, MetricNeighbors, label_source
+from ..similarity import GivenPairs, label_source
 from ._base import F32, F64, U8, Arrays, Hasher, Training, check_integer
 from ._kernel import block_rows, some_rows, take_rows
 from ._pairs import _scaled, check_number
+from ._reduced import neighbors_among
 
 I32 = NDArray[np.int32]
 
@@ -124,7 +125,7 @@ class BSSC(Hasher):
         most = data.n_rows if isinstance(known, GivenPairs) else self.max_points
         rows = some_rows(rng, data.n_rows, most)
         x, _ = _scaled(data, rows, data.mean(), None)
-        source = MetricNeighbors(x, self.n_neighbors, draws) if known is None else known.subset(rows)
+        source = neighbors_among(x, self.n_neighbors, draws) if known is None else known.subset(rows)
         source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
         pairs, similar = source.sample(draws, self.n_pairs, self.similar_share)
         if not 0 < similar.sum() < len(similar):

@@ -11,10 +11,11 @@ from threadpoolctl import threadpool_limits
 
 from .. import _ranking
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
+from ..similarity import GivenPairs, PairSource, label_source
 from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
 from ._hinge import bound_descent, hinges
 from ._pairs import MAX_POOL, MIN_POOL, POOL_PER_POINT, Problem, _scaled, _some_rows, check_number
+from ._reduced import neighbors_among
 from .lsh import _normals
 
 Bits = NDArray[np.bool_]
@@ -196,7 +197,7 @@ class MLH(Hasher):
         center = mean if self.center else np.zeros_like(mean)
         x, scale = _scaled(data, rows, center, None)
         if known is None:
-            source: PairSource = MetricNeighbors(x, self.n_neighbors, draws)
+            source: PairSource = neighbors_among(x, self.n_neighbors, draws)
         else:
             source = known if rows is None else known.subset(rows)
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))

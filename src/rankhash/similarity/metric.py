@@ -42,16 +42,32 @@ class MetricNeighbors(PairSource):
     squared distance is measured in units of how far both points are from the nearest of some random ones, and all
     points have some neighbours.
 
+    If the vectors had ``one_length`` before some of their dimensions were left out, those with the largest inner
+    products were the closest: they are told by 2 (R² - x·y) instead of the squared distance, R being the largest
+    length.
+
     >>> source = MetricNeighbors(np.float32([[0], [1], [5], [6], [20]]), 1, np.random.default_rng(0))
     >>> round(source.radius, 3), source.n_similar, source.n_dissimilar
     (1.0, 2.0, 8.0)
     """
 
-    def __init__(self, vectors: F32, n_neighbors: int, rng: np.random.Generator, *, local: bool = False) -> None:
+    def __init__(
+        self,
+        vectors: F32,
+        n_neighbors: int,
+        rng: np.random.Generator,
+        *,
+        local: bool = False,
+        one_length: bool = False,
+    ) -> None:
         self.vectors = vectors
         self.n_points = n = len(vectors)
         self.n_neighbors = n_neighbors = _possible(n_neighbors, n)
-        self._units = surroundings(vectors, rng) if local else None
+        self._lengths = squared_lengths(vectors)
+        self._lost = self._lengths.max() - self._lengths if one_length else None
+        if self._lost is not None:
+            self._lengths += self._lost
+        self._units = surroundings(vectors, self._lengths, rng) if local else None
         exact = n <= MAX_EXACT_POINTS
         seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
         self._similar = self._closest(seeds, n_neighbors, exact)
@@ -73,16 +89,16 @@ class MetricNeighbors(PairSource):
     def wide_square(self) -> float:
         """The square of the distance that 5 % of all pairs are within, wherever they are."""
         pairs = random_pairs(np.random.default_rng(0), WIDE_PAIRS, self.n_points)
-        return float(np.quantile(squared_distances(self.vectors, pairs), WIDE_SHARE))
+        return float(np.quantile(self._apart(pairs), WIDE_SHARE))
 
     def wide_among(self, rows: I64) -> NDArray[np.bool_]:
         """Which pairs ``(m, m)`` of the points ``rows`` are among the closest 5 % of all pairs."""
-        wide: NDArray[np.bool_] = _squares_among(self.vectors[rows]) <= self.wide_square
+        wide: NDArray[np.bool_] = self._apart_among(rows) <= self.wide_square
         return wide
 
     def labels_among(self, rows: I64) -> I8:
         """1 where the distance is at most the radius, up to rounding."""
-        squares = _squares_among(self.vectors[rows])
+        squares = self._apart_among(rows)
         if self._units is not None:
             squares /= self._units[rows]
             squares /= self._units[rows, None]
@@ -90,16 +106,29 @@ class MetricNeighbors(PairSource):
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""
-        local = self._units is not None
-        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0), local=local)
+        kind = {"local": self._units is not None, "one_length": self._lost is not None}
+        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0), **kind)
+
+    def _apart(self, pairs: I32) -> F64:
+        """The squared distance of each pair, as it was before dimensions were left out."""
+        squares = squared_distances(self.vectors, pairs)
+        return squares if self._lost is None else squares + self._lost[pairs].sum(axis=1, dtype=np.float64)
+
+    def _apart_among(self, rows: I64) -> F32:
+        points, lengths = self.vectors[rows], self._lengths[rows]
+        squares: F32 = points @ points.T
+        squares *= -2
+        squares += lengths
+        squares += lengths[:, None]
+        return squares
 
     def _squares(self, pairs: I32) -> F64:
-        squares = squared_distances(self.vectors, pairs)
+        squares = self._apart(pairs)
         return squares if self._units is None else squares / self._units[pairs].prod(axis=1, dtype=np.float64)
 
     def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
         """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
-        lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+        lengths = self._lengths
         keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
         best, found = np.empty(0, np.float32), np.empty((0, 2), np.int32)
         step = max(1, BLOCK_FLOATS // self.n_points)
@@ -139,20 +168,16 @@ class MetricNeighbors(PairSource):
         return draw_until(draw, size, "dissimilar")
 
 
-def _squares_among(points: F32) -> F32:
-    lengths = np.einsum("ij,ij->i", points, points)
-    squares: F32 = points @ points.T
-    squares *= -2
-    squares += lengths
-    squares += lengths[:, None]
-    return squares
+def squared_lengths(vectors: F32) -> F32:
+    """The squared length of each row."""
+    lengths: F32 = np.einsum("ij,ij->i", vectors, vectors)
+    return lengths
 
 
-def surroundings(vectors: F32, rng: np.random.Generator) -> F32:
+def surroundings(vectors: F32, lengths: F32, rng: np.random.Generator) -> F32:
     """How far each point is from the nearest of some random points, in units of the mean over all points."""
     n = len(vectors)
     references = np.sort(rng.choice(n, min(REFERENCES, n), replace=False))
-    lengths = np.einsum("ij,ij->i", vectors, vectors)
     nearest, near = min(NEAREST_REFERENCES, len(references) - 1), np.empty(n, np.float32)
     step = max(1, BLOCK_FLOATS // len(references))
     for start in range(0, n, step):
