@@ -20,13 +20,13 @@ def codes_of(rng, layout, n):
     return layout.pack(draw(rng, layout, n))
 
 
-def both(rng, client, layout=LAYOUT, chunks=(300, 0, 256, 1, 443), ids=None):
+def both(rng, client, layout=LAYOUT, chunks=(300, 0, 256, 1, 443), ids=None, timeout=30.0):
     """The same codes in a DaskIndex and in a FlatIndex."""
     codes = codes_of(rng, layout, sum(chunks))
     flat = FlatIndex(layout)
     flat.add(codes, ids)
     array = da.from_array(codes, chunks=(chunks, -1))
-    return DaskIndex.from_array(array, layout, ids=ids, client=client), flat
+    return DaskIndex.from_array(array, layout, ids=ids, client=client, timeout=timeout), flat
 
 
 def filters(rng, ids):

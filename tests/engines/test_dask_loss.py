@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import numpy as np
+import pytest
+from distributed import Client, LocalCluster
 
 from index.contract import assert_same
-from rankhash import FlatIndex
+from rankhash import EngineError, FlatIndex
 from rankhash.engines.dask import DaskIndex
 
 from .test_dask_index import LAYOUT, both, codes_of
@@ -51,3 +54,18 @@ def test_a_shard_that_moved_to_another_worker_answers_alike(client, rng):
         assert client.gather(local) == [200] * 3
     queries = codes_of(rng, LAYOUT, 5)
     assert_same(index.search(queries, 30), flat.search(queries, 30))
+
+
+def test_a_search_whose_workers_are_all_gone_says_so(rng):
+    local = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    with local as cluster, Client(cluster, set_as_default=False) as client:
+        index, flat = both(rng, client, chunks=(300,), timeout=1.0)
+        queries = codes_of(rng, LAYOUT, 5)
+        assert_same(index.search(queries, 3), flat.search(queries, 3))
+        cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.05)
+        with pytest.raises(EngineError, match="all workers were lost while searching"):
+            index.search(queries, 3)
+        cluster.scale(1)
+        assert_same(index.search(queries, 3), flat.search(queries, 3))

@@ -52,6 +52,15 @@ def test_codes_from_parquet(client, rng, tmp_path, layout, with_ids):
     assert_same(index.search(codes[:9], 12), flat.search(codes[:9], 12))
 
 
+def test_codes_that_a_flat_index_exported(client, rng, tmp_path):
+    codes, ids = codes_of(rng, LAYOUT, 400), rng.permutation(1000)[:400]
+    flat = FlatIndex(LAYOUT)
+    flat.add(codes, ids)
+    assert flat.export_file(tmp_path / "codes.parquet") == 400
+    index = DaskIndex.from_files([tmp_path / "codes.parquet"], LAYOUT, client=client)
+    assert_same(index.search(codes[:9], 12), flat.search(codes[:9], 12))
+
+
 def write_bad_files(folder, codes):
     """Files that are no codes of LAYOUT, by what is wrong with them."""
     few = as_bytes(codes[:2])

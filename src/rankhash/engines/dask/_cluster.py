@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, TypeAlias, TypeVar
 
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, LocalCluster, as_completed, futures_of, wait
 from distributed.client import ClosedClientError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -18,7 +19,10 @@ from ...errors import EngineError, InvalidInputError
 from ...hashers._progress import FitProgress
 
 TIMEOUT = 30.0
-"""Seconds to wait for a scheduler, and then for its first worker."""
+"""Seconds to wait for a scheduler, then for its first worker, and for another one if all are lost."""
+
+LOOK_AGAIN = 2.0
+"""Seconds after which somebody who waits asks whether there are any workers left."""
 
 ClientLike: TypeAlias = "Client | str | None"
 T = TypeVar("T")
@@ -27,9 +31,10 @@ T = TypeVar("T")
 class Cluster:
     """A client, and whether it is ours to close."""
 
-    def __init__(self, client: Client, started: Sequence[Any]) -> None:
+    def __init__(self, client: Client, started: Sequence[Any], timeout: float = TIMEOUT) -> None:
         self.client = client
         self._started = started
+        self._timeout = timeout
 
     def workers(self) -> list[str]:
         """The addresses of all workers, sorted."""
@@ -63,7 +68,28 @@ class Cluster:
     def gather(self, futures: Any, doing: str) -> Any:
         """The results of futures; the first error of a task is raised as it is."""
         with self.plain_errors(doing):
+            self._wait(futures, doing)
             return self.client.gather(futures)
+
+    def _wait(self, futures: Any, doing: str) -> None:
+        """Wait until all futures are done, but not for ever if there is nobody left to work on them."""
+        deadline = None
+        while True:
+            try:
+                with self.client.as_current():
+                    wait(futures_of(futures), timeout=LOOK_AGAIN)
+                return
+            except (asyncio.TimeoutError, TimeoutError):
+                now = time.monotonic()
+                if self.client.nthreads():
+                    deadline = None
+                elif deadline is None:
+                    deadline = now + self._timeout
+                elif now > deadline:
+                    raise EngineError(
+                        f"all workers were lost while {doing}, and for {self._timeout:g} s no other has come; "
+                        "start some and repeat it"
+                    ) from None
 
     def follow(self, futures: Sequence[Any], title: str, *, shown: bool) -> None:
         """Wait until all futures are done, with a bar if that takes a while; the first error is raised at once."""
@@ -100,7 +126,7 @@ def _open(client: ClientLike, timeout: float) -> Cluster:
         with contextlib.suppress(ValueError):
             client = Client.current()
     if client is None:
-        return _local()
+        return _local(timeout)
     if isinstance(client, str):
         return _remote(client, timeout)
     if not isinstance(client, Client):
@@ -109,13 +135,13 @@ def _open(client: ClientLike, timeout: float) -> Cluster:
         raise InvalidInputError("client is asynchronous, and a plain one is needed: Client(address)")
     if client.status != "running":
         raise EngineError(f"the client must be connected, but it is {client.status}; make a new one")
-    return Cluster(client, ())
+    return Cluster(client, (), timeout)
 
 
-def _local() -> Cluster:
+def _local(timeout: float) -> Cluster:
     local = LocalCluster(n_workers=default_threads(), threads_per_worker=1, dashboard_address="127.0.0.1:0")
     client = Client(local, set_as_default=False)
-    return Cluster(client, (client, local))
+    return Cluster(client, (client, local), timeout)
 
 
 def _remote(address: str, timeout: float) -> Cluster:
@@ -125,7 +151,7 @@ def _remote(address: str, timeout: float) -> Cluster:
         raise EngineError(
             f"no Dask scheduler answers at {address!r} within {timeout:g} s; check the address and that it runs"
         ) from error
-    return Cluster(client, (client,))
+    return Cluster(client, (client,), timeout)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,8 @@ class DaskIndex:
     Made by :meth:`from_array`, :meth:`from_files` or :meth:`open`, and never changed. All take ``client``: a client,
     the address of a scheduler, or None for the current client; if there is none, a cluster of local processes is
     started and ended by :meth:`close` or at the end of a ``with`` block. ``timeout`` is how many seconds to wait for
-    the scheduler and its first worker, and ``verbose`` whether long work shows a progress bar on a terminal.
+    the scheduler, for its first worker, and for another one if all are lost; ``verbose`` whether long work shows a
+    progress bar on a terminal.
 
     A worker that dies takes its shards with it; they are loaded again elsewhere and asked again, so that answers are
     late, but whole. For that their source (files, or what the Dask array is made of) must still be there.
