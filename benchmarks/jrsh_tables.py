@@ -11,7 +11,7 @@ BITS = (8, 16, 32, 64)
 BALL_BITS = (16, 32, 64)
 RIVALS = ("SRSH", "RSH", "ITQ", "MLH", "KSH", "LSH")
 ARITIES = ("JRSH", "JRSH K=4", "JRSH K=16")
-BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH", "SRSH", "ITQ", "MLH")
+BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH radius 2 K=4", "JRSH", "SRSH", "ITQ", "MLH", "MLH rho=3")
 
 
 def ranking(folder: Path) -> str:

@@ -93,13 +93,14 @@ VARIANTS = (
     Method("SRSH bound", "SRSH", {"update": "bound"}, GRIDS["SRSH"]),
     Method("JRSH radius 2", "JRSH", {"target": "radius", "radius": 2}, standard=False),
     Method("JRSH radius 3", "JRSH", {"target": "radius", "radius": 3}, standard=False),
+    Method("JRSH radius 2 K=4", "JRSH", {"arity": 4, "target": "radius", "radius": 2}, standard=False),
+    Method("MLH rho=3", "MLH", {"rho": 3}, standard=False),
     *(Method(f"JRSH K={arity}", "JRSH", {"arity": arity}, standard=False) for arity in (4, 16)),
     Method("RSH untrained", "RSH", {"learning_rate": 0.0}, standard=False),
     Method("RSH batch", "RSH", {"mode": "batch"}, GRIDS["RSH"], standard=False),
 )
 """WTA as the paper sets it and over dimensions whose order means something, AGH's second layer, SRSH with the paper's
-own update, JRSH for look-ups and with more values a symbol, and what RSH gains by
-learning."""
+own update, JRSH and MLH for look-ups, JRSH with more values a symbol, and what RSH gains by learning."""
 
 METHODS: dict[str, Method] = {
     method.name: method for method in (*(Method(name, name, {}, GRIDS.get(name, {})) for name in HASHERS), *VARIANTS)
