@@ -126,8 +126,13 @@ async def closed(port: int, requests: Sequence[bytes], clients: int, seconds: fl
     return tally
 
 
-async def opened(port: int, requests: Sequence[bytes], clients: int, seconds: float, rate: float) -> Tally:
-    """Requests at random times, ``rate`` a second, over ``clients`` connections; late ones queue and are counted so."""
+async def opened(
+    port: int, requests: Sequence[bytes], clients: int, seconds: float, rate: float, *, evenly: bool = False
+) -> Tally:
+    """Requests at random times or evenly, ``rate`` a second, over ``clients`` connections.
+
+    Those that find no free connection queue, and are counted from when they were due.
+    """
     tally, turn = Tally(), itertools.cycle(requests)
     free: deque[Connection] = deque()
     late: deque[float] = deque()
@@ -147,7 +152,7 @@ async def opened(port: int, requests: Sequence[bytes], clients: int, seconds: fl
     connections = await connect(port, clients, done)
     free.extend(connections)
     tally.started = time.perf_counter()
-    for due in _times(rate, seconds):
+    for due in _times(rate, seconds, evenly):
         wait = tally.started + due - time.perf_counter()
         if wait > 0:
             await asyncio.sleep(wait)
@@ -166,10 +171,10 @@ async def opened(port: int, requests: Sequence[bytes], clients: int, seconds: fl
     return tally
 
 
-def _times(rate: float, seconds: float) -> Iterator[float]:
-    """A Poisson process, always the same."""
+def _times(rate: float, seconds: float, evenly: bool) -> Iterator[float]:
+    """Times at equal distances, or a Poisson process, always the same."""
     rng, now = random.Random(0), 0.0
-    while (now := now + rng.expovariate(rate)) < seconds:
+    while (now := now + (1 / rate if evenly else rng.expovariate(rate))) < seconds:
         yield now
 
 

@@ -33,7 +33,8 @@ def serve(result: dict[str, Any]) -> str:
     lines.append("|---|--:|--:|--:|--:|--:|--:|")
     bodies = {"json": "JSON, one vector", "binary": f"binary, {result['batch']} vectors"}
     for row in result["records"]:
-        what = bodies[row["kind"]] + ("" if row["rate"] is None else f", {row['rate']:,.0f} requests a second")
+        times = "evenly" if row["evenly"] else "at random times"
+        what = bodies[row["kind"]] + ("" if row["rate"] is None else f", {row['rate']:,.0f} requests a second, {times}")
         lines.append(
             f"| {what} | {row['clients']} | {row['queries_per_second']:,.0f} | {row['p50_ms']} | {row['p99_ms']} "
             f"| {row['cpu_us_per_query']} | {sum(row['errors'].values())} |"

@@ -106,8 +106,10 @@ def server(path: Path, queries: np.ndarray[Any, Any]) -> Iterator[Target]:
             os.sched_setaffinity(0, cores)
 
 
-def measure(target: Target, kind: str, clients: int, seconds: float, rate: float | None = None) -> dict[str, Any]:
-    """One record: so many clients who never rest, or so many requests a second."""
+def measure(
+    target: Target, kind: str, clients: int, seconds: float, rate: float | None = None, *, evenly: bool = False
+) -> dict[str, Any]:
+    """One record: so many clients who never rest, or so many requests a second, at random times or evenly."""
     requests = target.json if kind == "json" else target.binary
     queries = 1 if kind == "json" else BATCH
     asyncio.run(closed(target.port, requests, clients, min(1.0, seconds)))
@@ -115,8 +117,8 @@ def measure(target: Target, kind: str, clients: int, seconds: float, rate: float
     if rate is None:
         tally = asyncio.run(closed(target.port, requests, clients, seconds))
     else:
-        tally = asyncio.run(opened(target.port, requests, clients, seconds, rate))
-    record = {"kind": kind, "clients": clients, "rate": rate, **tally.summary(queries)}
+        tally = asyncio.run(opened(target.port, requests, clients, seconds, rate, evenly=evenly))
+    record = {"kind": kind, "clients": clients, "rate": rate, "evenly": evenly, **tally.summary(queries)}
     answered = max(1, record["requests"])
     record["cpu_us_per_query"] = round(1e6 * (target.cpu() - before) / (answered * queries), 1)
     return record
@@ -228,11 +230,13 @@ def run(options: Any, folder: Path) -> dict[str, Any]:
             "goals": GOALS,
         }
         result["agree"] = check(target, path, queries)
-        cases = [("json", 1, None), ("json", 64, None), ("binary", 1, None), ("binary", 8, None)]
-        cases += [("json", 64, GOALS["json"] / 2), ("binary", 8, GOALS["binary"] / 2 / BATCH)]
+        cases = [("json", 1, None, False), ("json", 64, None, False), ("binary", 1, None, False)]
+        cases += [("binary", 8, None, False)]
+        halves = (("json", 64, GOALS["json"] / 2), ("binary", 8, GOALS["binary"] / 2 / BATCH))
+        cases += [(*half, evenly) for half in halves for evenly in (False, True)]
         result["records"] = []
-        for kind, clients, rate in cases:
-            result["records"].append(measure(target, kind, clients, options.seconds, rate))
+        for kind, clients, rate, evenly in cases:
+            result["records"].append(measure(target, kind, clients, options.seconds, rate, evenly=evenly))
             print(result["records"][-1], flush=True)
         result["idle"] = idle(target, options.idle, options.seconds)
         print(result["idle"], flush=True)

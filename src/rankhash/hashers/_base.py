@@ -272,10 +272,11 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def _open(self, X: Any, name: str = "X") -> VectorBatches:
         """``X`` as batches, after making sure that it has the features that were fitted."""
         check_is_fitted(self)
-        try:
-            validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from error
+        if type(X) is not np.ndarray or hasattr(self, "feature_names_in_"):  # then names are to be compared
+            try:
+                validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)
+            except ValueError as error:
+                raise InvalidInputError(str(error)) from error
         return batches(X, n_features=self.n_features_in_, name=name, owner=type(self).__name__)
 
     @property
