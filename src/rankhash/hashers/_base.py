@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _files, _kernels, _ranking
@@ -31,6 +30,7 @@ from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
+from ._parameters import as_random_state, storable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -149,7 +149,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         """
         layout = self._layout(y)
         self._check_parameters()
-        rng = _random_state(self.random_state)
+        rng = as_random_state(self.random_state)
         data = batches(X, owner=type(self).__name__)
         names = _feature_names(X)
         arrays = self._learn(Training(data, y, similarity), rng)
@@ -242,7 +242,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         layout = self.layout_
         header = {
             "method": type(self).__name__,
-            "parameters": {name: _storable(name, value) for name, value in self.get_params().items()},
+            "parameters": {name: storable(name, value) for name, value in self.get_params().items()},
             "n_symbols": layout.n_symbols,
             "arity": layout.arity,
             "fingerprint": layout.fingerprint,
@@ -289,42 +289,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return tags
 
 
-def check_integer(name: str, value: Any, low: int, high: int) -> None:
-    """Raise unless the parameter is an integer from ``low`` to ``high``."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise InvalidInputError(f"{name} must be an integer from {low} to {high}, got {value!r}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Raise unless the parameter is True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r}")
-
-
-def _random_state(value: Any) -> np.random.RandomState:
-    try:
-        rng: np.random.RandomState = check_random_state(value)
-    except ValueError:
-        raise InvalidInputError(
-            f"random_state must be None, an integer from 0 to 4294967295 or a RandomState, got {value!r}"
-        ) from None
-    return rng
-
-
 def _feature_names(X: Any) -> NDArray[Any] | None:
     """The column names of a frame, as scikit-learn takes them; None if there are none."""
     probe = BaseEstimator()
     validate_data(probe, X, skip_check_array=True, ensure_2d=False)
     return getattr(probe, "feature_names_in_", None)
-
-
-def _storable(name: str, value: Any) -> Any:
-    """A parameter as JSON holds it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    finite = not isinstance(value, float) or np.isfinite(value)
-    if value is None or (isinstance(value, (bool, int, float, str)) and finite):
-        return value
-    if name in ("random_state", "callback"):
-        return None
-    raise InvalidInputError(f"{name}={value!r} cannot be saved; only numbers, text, True, False and None can")

@@ -16,11 +16,12 @@ from scipy.special import softmax
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..vectors import batches
-from ._base import F32, F64, U8, Arrays, Hasher, Training, _feature_names, _random_state
+from ._base import F32, F64, U8, Arrays, Hasher, Training, _feature_names
 from ._decoder import DecoderHasher
 from ._grids import Grids
 from ._joint import Course, balance
 from ._kernel import KernelHasher
+from ._parameters import as_random_state
 from ._progress import FitProgress
 from ._recipes import WHOLE, Recipe, Stream, begin, gather, radius_objective, ranking_objective
 from ._sharpness import best_sharpness
@@ -85,7 +86,7 @@ class JointHasher(DecoderHasher, KernelHasher):
         layout = CodeLayout(self.layout_.n_symbols, self.layout_.arity) if fitted else self._layout(y)
         if layout.n_symbols != self.n_symbols or self.arity not in ("auto", layout.arity):
             raise InvalidInputError("n_symbols and arity cannot change between batches; call fit to start anew")
-        rng = _random_state(self.random_state)
+        rng = as_random_state(self.random_state)
         data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
         names = getattr(self, "feature_names_in_", None) if fitted else _feature_names(X)
         if not fitted:

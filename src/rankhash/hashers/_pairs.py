@@ -21,8 +21,9 @@ from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, PairSource, label_source
 from ..vectors import VectorBatches, as_vectors
-from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
+from ._base import F32, Arrays, Hasher, Training
 from ._learning import Trace
+from ._parameters import check_flag, check_integer, check_number
 from ._reduced import neighbors_among
 
 Callback = Callable[[dict[str, Any]], object]
@@ -212,16 +213,6 @@ class PairHasher(Hasher):
             f"{np.mean([_effective(balance) for balance in self.balance_]):9.2f}"
         )
         return "\n".join(lines)
-
-
-def check_number(name: str, value: Any, low: float, high: float, *, open_interval: bool = False) -> None:
-    """Raise unless the parameter is a number from ``low`` to ``high``, or strictly between them."""
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    inside = real and (low < value < high if open_interval else low <= value <= high)
-    if not inside:
-        how = "between" if open_interval else "from"
-        join = "and" if open_interval else "to"
-        raise InvalidInputError(f"{name} must be a number {how} {low:g} {join} {high:g}, got {value!r}")
 
 
 def _effective(balance: F32) -> float:

@@ -16,8 +16,9 @@ from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..vectors import VectorBatches
-from ._base import F32, F64, U8, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, U8, Arrays, Hasher, Training
 from ._kernel import block_rows, distance_scale, scaled_squares, some_rows, take_rows
+from ._parameters import check_integer
 from ._pca import parts
 
 CLUSTERING_POINTS = 20_000

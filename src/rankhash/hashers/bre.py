@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..similarity import GivenPairs, squared_distances
-from ._base import F32, F64, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, Arrays, Hasher, Training
 from ._kernel import some_rows
-from ._pairs import check_number
+from ._parameters import check_integer, check_number
 from ._similar import Labelled, labelled_points
 
 I64 = NDArray[np.int64]

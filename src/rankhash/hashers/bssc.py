@@ -11,9 +11,10 @@ from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, label_source
-from ._base import F32, F64, U8, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, U8, Arrays, Hasher, Training
 from ._kernel import block_rows, some_rows, take_rows
-from ._pairs import _scaled, check_number
+from ._pairs import _scaled
+from ._parameters import check_integer, check_number
 from ._reduced import neighbors_among
 
 I32 = NDArray[np.int32]

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._base import F32, F64, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, Arrays, Hasher, Training
+from ._parameters import check_integer
 from ._pca import principal_axes, project_some
 from .lsh import _block
 

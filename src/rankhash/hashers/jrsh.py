@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ._base import check_flag, check_integer
 from ._history import plot_curves
 from ._joint import effective_symbols
 from ._joint_hasher import JointHasher
-from ._pairs import Callback, check_number
+from ._pairs import Callback
+from ._parameters import check_flag, check_integer, check_number
 from ._recipes import CLASSES, NEIGHBORS, Recipe
 from ._refinement import Refinement
 

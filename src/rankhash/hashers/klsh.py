@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._base import F64, Arrays, Training, check_integer
+from ._base import F64, Arrays, Training
 from ._kernel import KernelHasher, RBFAnchors
-from ._pairs import check_number
+from ._parameters import check_integer, check_number
 
 LEAST = 1e-5
 """Directions of the kernel's space with a smaller eigenvalue than this part of the largest are left out: kernel values

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from ._base import F64, Arrays, Training, check_integer
+from ._base import F64, Arrays, Training
 from ._kernel import KernelHasher, RBFAnchors, take_rows
-from ._pairs import check_number
+from ._parameters import check_integer, check_number
 from ._similar import Similarity, labelled_points, similarity_of
 
 RIDGE = 1e-6

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._base import F64, Arrays, Hasher, Training, check_flag
+from ._base import F64, Arrays, Hasher, Training
+from ._parameters import check_flag
 
 
 class LSH(Hasher):

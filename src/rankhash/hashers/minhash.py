@@ -11,7 +11,7 @@ from .. import _kernels
 from ..codes import CodeLayout
 from ._base import F32, F64, U8, Arrays, Hasher, Training
 from ._kernel import block_rows
-from ._pairs import check_number
+from ._parameters import check_number
 
 I32 = NDArray[np.int32]
 

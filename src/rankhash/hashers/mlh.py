@@ -12,9 +12,10 @@ from threadpoolctl import threadpool_limits
 from .. import _ranking
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, PairSource, label_source
-from ._base import F32, Arrays, Hasher, Training, check_flag, check_integer
+from ._base import F32, Arrays, Hasher, Training
 from ._hinge import bound_descent, hinges
-from ._pairs import MAX_POOL, MIN_POOL, POOL_PER_POINT, Problem, _scaled, _some_rows, check_number
+from ._pairs import MAX_POOL, MIN_POOL, POOL_PER_POINT, Problem, _scaled, _some_rows
+from ._parameters import check_flag, check_integer, check_number
 from ._reduced import neighbors_among
 from .lsh import _normals
 

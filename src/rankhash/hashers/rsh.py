@@ -11,9 +11,10 @@ from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..vectors import batches
-from ._base import F32, Arrays, Training, _feature_names, _random_state
+from ._base import F32, Arrays, Training, _feature_names
 from ._learning import Rule, Trace, learn_function
-from ._pairs import Callback, PairHasher, Problem, check_number
+from ._pairs import Callback, PairHasher, Problem
+from ._parameters import as_random_state, check_number
 from ._progress import FitProgress
 from ._start import start_scale
 from .lsh import _orthogonal_normals
@@ -189,7 +190,7 @@ class RSH(PairHasher):
         if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
             raise InvalidInputError("n_symbols and arity cannot change between batches; call fit to start anew")
         n_batches, n_seen = self.stream_ if fitted else (0, 0)
-        rng = _random_state(self.random_state)
+        rng = as_random_state(self.random_state)
         rng.randint(0, 2**31 - 1, size=int(n_batches))  # an integer random_state must not draw the same again
         data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
         names = getattr(self, "feature_names_in_", None) if fitted else _feature_names(X)

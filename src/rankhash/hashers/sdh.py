@@ -8,9 +8,9 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..similarity import ClassLabels, LabelSets, label_source
-from ._base import F32, F64, Arrays, Training, check_integer
+from ._base import F32, F64, Arrays, Training
 from ._kernel import KernelHasher, RBFAnchors, block_rows, some_rows, take_rows
-from ._pairs import check_number
+from ._parameters import check_integer, check_number
 
 RIDGE = 1e-2
 """What the regression of bits on features adds to the diagonal of their products."""

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ._base import F32, F64, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, Arrays, Hasher, Training
 from ._kernel import some_rows
-from ._pairs import _scaled, check_number
+from ._pairs import _scaled
+from ._parameters import check_integer, check_number
 from ._similar import labelled_points, similarity_of
 
 UNLABELLED_POINTS = 20_000

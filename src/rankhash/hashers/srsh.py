@@ -12,7 +12,8 @@ from .. import _kernels
 from ..errors import InvalidInputError
 from ._base import F32, F64, Arrays, Training
 from ._learning import Rule, Trace, learn_function
-from ._pairs import Callback, PairHasher, Problem, check_number
+from ._pairs import Callback, PairHasher, Problem
+from ._parameters import check_number
 from ._progress import FitProgress
 
 DEFAULTS = {

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ._base import F32, F64, U8, Arrays, Hasher, Training, check_integer
+from ._base import F32, F64, U8, Arrays, Hasher, Training
+from ._parameters import check_integer
 
 MAX_DEGREE = 16
 

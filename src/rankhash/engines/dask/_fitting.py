@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
 from ...hashers import Hasher
-from ...hashers._base import _random_state, check_integer
 from ...hashers._pairs import Problem, _some_rows
+from ...hashers._parameters import as_random_state, check_integer
 from ._cluster import TIMEOUT, ClientLike, Cluster, connected
 from ._encoding import check_array
 
@@ -80,7 +80,7 @@ def fit(
     size = getattr(hasher, "max_points", MAX_POINTS) if max_points is None else max_points
     check_integer("max_points", size, 1, 2**31 - 1)
     labels = None if y is None else _check_labels(y, array.shape[0])
-    rng = np.random.default_rng(_random_state(hasher.random_state).randint(0, 2**31 - 1, size=4))
+    rng = np.random.default_rng(as_random_state(hasher.random_state).randint(0, 2**31 - 1, size=4))
     if similarity is None:
         rows = _drawn_rows(rng, array.chunks[0], size, max_blocks)
         pairs = None
