@@ -1,4 +1,4 @@
-"""Tables of JRSH from the runs of ``rankhash reproduce`` and of ``train_jrsh.py``, for ``render.py``."""
+"""Tables of JRSH from the runs of ``rankhash reproduce``, ``train_jrsh.py`` and ``quality_recall.py``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ BALL_BITS = (16, 32, 64)
 RIVALS = ("SRSH", "RSH", "ITQ", "MLH", "KSH", "LSH")
 ARITIES = ("JRSH", "JRSH K=4", "JRSH K=16")
 BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH radius 2 K=4", "JRSH", "SRSH", "ITQ", "MLH", "MLH rho=3")
+VECTORS = {"trivia": "trivia, text, 10k × 1536", "glove": "GloVe, words, 100k × 50", "sift": "SIFT, patches, 93k × 128"}
 
 
 def ranking(folder: Path) -> str:
@@ -69,11 +70,31 @@ def training(folder: Path) -> str:
     return "\n".join([*lines, "", origin(facts, f"load {facts['load'][0]:.1f} after")]) + "\n"
 
 
+def recall(folder: Path) -> str:
+    """How many of the ten nearest vectors are found, by bytes of a code."""
+    result = load(folder, "quality_recall")
+    if result is None:
+        return NOT_MEASURED
+    rows = result["rows"]
+    sizes, names, methods = ([*dict.fromkeys(row[key] for row in rows)] for key in ("bytes", "data", "method"))
+    wanted = [(n_bytes, depth) for n_bytes in sorted(sizes) for depth in (10, 100)]
+    lines: list[str] = []
+    for name in names:
+        lines += ["", *head(VECTORS[name], (f"{n_bytes} bytes, of {depth}" for n_bytes, depth in wanted))]
+        for method in methods:
+            found = {row["bytes"]: row for row in rows if (row["data"], row["method"]) == (name, method)}
+            cells = [f"{found[b][f'recall_{depth}']:.3f}" if b in found else "–" for b, depth in wanted]
+            lines.append(line(method, cells))
+    commits = ", ".join(sorted({row["commit"] for row in rows}))
+    return "\n".join([*lines[1:], "", f"{origin(result['origin'])} Rows of commit {commits}."]) + "\n"
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
     "jrsh": ranking,
     "jrsh_balls": balls,
     "jrsh_arities": arities,
     "train_jrsh": training,
+    "jrsh_recall": recall,
 }
 
 

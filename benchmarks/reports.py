@@ -6,6 +6,8 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
+from scale_tables import scale
+
 
 def kills(result: dict[str, Any]) -> str:
     """What was left after killing a writer."""
@@ -110,5 +112,6 @@ REPORTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "bounded": bounded,
     "engines_postgres": postgres,
     "serve": serve,
+    "scale": scale,
 }
 """By the name of the results file."""

@@ -1,4 +1,4 @@
-"""One to a hundred million codes of 64 bits on one machine: results/scale.json and scale.svg.
+"""One to a hundred million codes of 64 bits on one machine: results/scale.json, docs/images/scale.svg.
 
 Every size runs in a process of its own, so that its memory can be told. Codes are of arity 4, once clustered as in
 ``data.py`` and once learned: SIFT vectors copied with noise as in ``lookup_data.py``. Ours and FAISS take turns.
@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", default=["clustered", "sift"], choices=["clustered", "sift"])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--pictures", type=Path, default=Path(__file__).parents[1] / "docs" / "images")
     parser.add_argument("--one", nargs=2, metavar=("KIND", "SIZE"), help="measure one size and print it")
     options = parser.parse_args()
     if options.one:
@@ -53,7 +54,8 @@ def main() -> int:
     refuse_private_names(text)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "scale.json").write_text(text + "\n", encoding="utf-8")
-    (options.out / "scale.svg").write_text(picture(rows), encoding="utf-8")
+    options.pictures.mkdir(parents=True, exist_ok=True)
+    (options.pictures / "scale.svg").write_text(picture(rows), encoding="utf-8")
     return 0
 
 

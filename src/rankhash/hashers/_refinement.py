@@ -21,7 +21,7 @@ from ._symbols import SymbolRegression, add_rows
 U8 = NDArray[np.uint8]
 
 N_SWEEPS = 4
-N_ROUNDS, ROUND_DESCENTS, MAX_POINTS = 10, 3, 32_768
+N_ROUNDS, ROUND_DESCENTS, MAX_POINTS = 15, 3, 32_768
 PENALTY = 1.0
 """Of a wrong length, in units of one over the mean squared error of the winners."""
 
