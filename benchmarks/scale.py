@@ -1,6 +1,6 @@
 """One to a hundred million codes of 64 bits on one machine: results/scale.json, docs/images/scale.svg.
 
-Every size runs in a process of its own, so that its memory can be told. Codes are of arity 4, once clustered as in
+Every size runs in a process of its own, so that its memory can be told; rows of other sizes are kept. Codes are of arity 4, once clustered as in
 ``data.py`` and once learned: SIFT vectors copied with noise as in ``lookup_data.py``. Ours and FAISS take turns.
 Needs about 10 GB of memory and 3 GB of disk at a hundred million; ``--sizes`` takes fewer.
 """
@@ -50,13 +50,25 @@ def main() -> int:
         print(json.dumps(measure(options.one[0], int(options.one[1]), options.repeats, options.data)))
         return 0
     rows = [_apart(kind, n, options) for kind in options.kinds for n in options.sizes]
+    options.out.mkdir(parents=True, exist_ok=True)
+    kept = options.out / "scale.json"
+    rows = merged(json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None, rows)
     text = json.dumps({"provenance": provenance() | {"load": os.getloadavg()}, "rows": rows}, indent=1)
     refuse_private_names(text)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "scale.json").write_text(text + "\n", encoding="utf-8")
+    kept.write_text(text + "\n", encoding="utf-8")
     options.pictures.mkdir(parents=True, exist_ok=True)
     (options.pictures / "scale.svg").write_text(picture(rows), encoding="utf-8")
     return 0
+
+
+def merged(before: Row | None, rows: list[Row]) -> list[Row]:
+    """New rows with their commit, and those of other sizes and kinds from before."""
+    commit = provenance()["commit"]
+    new = {(row["kind"], row["n"]): {"commit": commit} | row for row in rows}
+    old = {} if before is None else {(row["kind"], row["n"]): row for row in before["rows"]}
+    if before is not None:
+        old = {key: {"commit": before["provenance"]["commit"]} | row for key, row in old.items()}
+    return [row for _, row in sorted((old | new).items())]
 
 
 def _apart(kind: str, n: int, options: Any) -> Row:

@@ -45,8 +45,8 @@ def scale(result: dict[str, Any]) -> str:
     parts = [_goals(rows), "By scan:\n", _table(rows, COLUMNS), "By tables, and adding:\n", _table(rows, TABLE_COLUMNS)]
     if not all(row["tables_agree"] for row in rows):
         parts.append("**Tables and scan disagreed.**\n")
-    facts = result["provenance"]
-    origin = f"_{facts['machine']['cpu']}, one thread; commit {facts['commit'][:10]}"
+    facts, commits = result["provenance"], sorted({row["commit"][:10] for row in rows})
+    origin = f"_{facts['machine']['cpu']}, one thread; commit {', '.join(commits)}"
     parts.append(f"{origin}{' with uncommitted changes' if facts['dirty'] else ''}; {facts['date'][:10]}._\n")
     return "\n".join([*parts, _extrapolated(rows)])
 
