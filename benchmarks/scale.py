@@ -1,7 +1,7 @@
 """One to a hundred million codes of 64 bits on one machine: results/scale.json, docs/images/scale.svg.
 
 Every size runs in a process of its own, so that its memory can be told; rows of other sizes are kept. Codes are of
-arity 4, once clustered as in ``data.py`` and once learned: SIFT vectors copied with noise as in ``lookup_data.py``. Ours
+arity 4, once clustered as in ``data.py``, once learned: SIFT vectors copied with noise as in ``lookup_data.py``. Ours
 and FAISS take turns.
 Needs about 10 GB of memory and 3 GB of disk at a hundred million; ``--sizes`` takes fewer.
 """
