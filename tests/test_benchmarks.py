@@ -129,6 +129,21 @@ def test_reports_of_kills_and_of_memory_are_drawn(page: Path) -> None:
     assert text.count("Some CPU, 2 cores; commit 0123456789; 2026-01-01") == 2
 
 
+def test_the_scale_run_is_drawn_with_what_was_not_reached(page: Path) -> None:
+    kept = json.loads((BENCHMARKS / "results" / "scale.json").read_text(encoding="utf-8"))["rows"][0]
+    row = {key: 61.5 if isinstance(value, float) else value for key, value in kept.items()}
+    row |= {"kind": "sift", "n": 100_000_000, "commit": "0123456789ab", "tables_agree": False}
+    facts = {"machine": {"cpu": "Some CPU"}, "commit": "0123456789ab", "dirty": False, "date": "2026-01-01T00:00Z"}
+    (page.parent / "scale.json").write_text(json.dumps({"provenance": facts, "rows": [row]}), encoding="utf-8")
+    page.write_text("<!-- bench:scale -->\n<!-- /bench:scale -->\n", encoding="utf-8")
+    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "| a single exact query by scan | 61.5 ms (not reached) | ≤ 60 ms |" in text
+    assert "| 256 queries, × FAISS one-hot | 61.5 | ≥ 6 |" in text
+    assert "Tables and scan disagreed" in text
+    assert "1,000,000,000 codes" in text
+
+
 def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
     out = page.parent / "serve.json"
     done = run_script("serve.py", "--quick", "--soak", 1, "--out", out)
@@ -141,7 +156,8 @@ def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
     page.write_text("<!-- bench:serve -->\n<!-- /bench:serve -->\n", encoding="utf-8")
     assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
     text = page.read_text(encoding="utf-8")
-    assert "| binary, 64 vectors, 156 requests a second | 8 |" in text
+    assert "| binary, 64 vectors, 156 requests a second, at random times | 8 |" in text
+    assert "| JSON, one vector, 750 requests a second, evenly | 64 |" in text
     assert "not a measurement" in text
 
 
