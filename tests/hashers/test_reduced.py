@@ -33,6 +33,12 @@ def test_only_components_of_vectors_of_one_length_are_doubted():
     assert not is_reduced(np.ones((50, 1), np.float32))
 
 
+@pytest.mark.parametrize("scale", [0.01, 0.125, 1.0])
+def test_independent_columns_are_not_taken_for_components(scale):
+    x = np.random.default_rng(0).normal(size=(1000, 64)).astype(np.float32)  # lengths within 9 % of 8
+    assert not is_reduced(x, scale=scale)
+
+
 def test_components_that_another_sample_gave_are_known_too():
     x = clustered(2000)
     assert is_reduced(PCA(20, svd_solver="full").fit(x[1000:]).transform(x[:1000]).astype(np.float32))
@@ -40,7 +46,7 @@ def test_components_that_another_sample_gave_are_known_too():
 
 def test_neighbours_of_reduced_vectors_have_the_largest_inner_products():
     x = reduced(clustered(300))
-    source = neighbors_among(x, 10, np.random.default_rng(0))
+    source = neighbors_among(4 * x, 10, np.random.default_rng(0), 0.25)
     pairs = np.stack(np.triu_indices(300, 1), axis=1).astype(np.int32)
     products = (x.astype(np.float64) @ x.T)[pairs[:, 0], pairs[:, 1]]
     limit = np.sort(products)[-300 * 10 // 2]
@@ -55,7 +61,7 @@ def test_vectors_that_are_not_reduced_keep_their_distances():
     x = clustered(300).astype(np.float32)
     x -= x.mean(axis=0)
     pairs = np.stack(np.triu_indices(300, 1), axis=1).astype(np.int32)
-    own, plain = neighbors_among(x, 10, np.random.default_rng(0)), MetricNeighbors(x, 10, np.random.default_rng(0))
+    own, plain = neighbors_among(x, 10, np.random.default_rng(0), 1.0), MetricNeighbors(x, 10, np.random.default_rng(0))
     np.testing.assert_array_equal(own.labels_of(pairs), plain.labels_of(pairs))
 
 

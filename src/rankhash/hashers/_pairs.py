@@ -121,7 +121,7 @@ class PairHasher(Hasher):
         center, scale = (self._center(data), None) if frame is None else frame
         x, scale = _scaled(data, rows, center, scale)
         if known is None:
-            source: PairSource = neighbors_among(x, self.n_neighbors, draws)
+            source: PairSource = neighbors_among(x, self.n_neighbors, draws, scale)
         else:
             source = known if rows is None else known.subset(rows)
             source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")

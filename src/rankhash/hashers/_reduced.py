@@ -1,6 +1,6 @@
 """Neighbours of vectors that PCA has shortened: by which distance they are told.
 
-Vectors of one length lose length when PCA drops columns, and more so the worse they are represented. Among what is
+Unit vectors lose length when PCA drops columns, and more so the worse they are represented. Among what is
 left, the short ones look close to each other although they were not: of the closest 5 % of pairs of 40 principal
 components of CIFAR-10 Gist two thirds are among the closest in 512 dimensions. A learner that follows its pairs closely
 follows the others, too. If all vectors had the same length, those with the largest inner products were closest, and of
@@ -14,6 +14,9 @@ import numpy as np
 from ..similarity import MetricNeighbors
 from ._base import F32
 
+LENGTHS = 0.2, 1.05
+"""What the lengths of reduced unit vectors are on average at least, and at most, but for being centred a little off."""
+
 MAX_SPREAD = 0.1
 """Lengths vary by less than this share of their mean if they were equal before."""
 
@@ -23,16 +26,17 @@ MAX_CORRELATION = 0.05
 N_POINTS = 1000
 
 
-def neighbors_among(x: F32, n_neighbors: int, rng: np.random.Generator) -> MetricNeighbors:
-    """The neighbours among centred vectors, by inner products if they look reduced."""
-    return MetricNeighbors(x, n_neighbors, rng, one_length=is_reduced(x))
+def neighbors_among(x: F32, n_neighbors: int, rng: np.random.Generator, scale: float) -> MetricNeighbors:
+    """The neighbours among centred vectors that were divided by ``scale``, by inner products if they look reduced."""
+    return MetricNeighbors(x, n_neighbors, rng, one_length=is_reduced(x, scale=scale))
 
 
-def is_reduced(x: F32, center: F32 | float = 0.0) -> bool:
-    """Whether vectors around a centre look like principal components of vectors of one length, without correlations."""
+def is_reduced(x: F32, center: F32 | float = 0.0, scale: float = 1.0) -> bool:
+    """Whether vectors around a centre, times a scale, look like principal components of unit vectors."""
     points = x[:: -(-len(x) // N_POINTS)].astype(np.float64) - center
-    lengths = np.linalg.norm(points, axis=1)
-    if lengths.std() > MAX_SPREAD * lengths.mean():
+    lengths = scale * np.linalg.norm(points, axis=1)
+    mean = lengths.mean()
+    if mean < LENGTHS[0] or lengths.max() > LENGTHS[1] or lengths.std() > MAX_SPREAD * mean:
         return False
     moments = points.T @ points
     spread = np.sqrt(np.diag(moments))

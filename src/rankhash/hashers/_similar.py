@@ -59,7 +59,7 @@ def labelled_points(
     center = data.mean()
     x, scale = _scaled(data, rows, center, None)
     if known is None:
-        return Labelled(rows, x, center, scale, neighbors_among(x, n_neighbors, draws))
+        return Labelled(rows, x, center, scale, neighbors_among(x, n_neighbors, draws, scale))
     source = known.subset(rows)
     source.require_both_kinds("the sample of max_points vectors is too small for so rare classes or pairs")
     return Labelled(rows, x, center, scale, source)

@@ -125,8 +125,8 @@ class BSSC(Hasher):
         draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
         most = data.n_rows if isinstance(known, GivenPairs) else self.max_points
         rows = some_rows(rng, data.n_rows, most)
-        x, _ = _scaled(data, rows, data.mean(), None)
-        source = neighbors_among(x, self.n_neighbors, draws) if known is None else known.subset(rows)
+        x, scale = _scaled(data, rows, data.mean(), None)
+        source = neighbors_among(x, self.n_neighbors, draws, scale) if known is None else known.subset(rows)
         source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
         pairs, similar = source.sample(draws, self.n_pairs, self.similar_share)
         if not 0 < similar.sum() < len(similar):

@@ -198,7 +198,7 @@ class MLH(Hasher):
         center = mean if self.center else np.zeros_like(mean)
         x, scale = _scaled(data, rows, center, None)
         if known is None:
-            source: PairSource = neighbors_among(x, self.n_neighbors, draws)
+            source: PairSource = neighbors_among(x, self.n_neighbors, draws, scale)
         else:
             source = known if rows is None else known.subset(rows)
         pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
