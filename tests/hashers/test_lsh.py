@@ -1,6 +1,7 @@
 """LSH: the hasher contract, its theory, and its parameters."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -122,3 +123,11 @@ def test_a_file_with_hyperplanes_that_are_not_finite_is_refused(value, tmp_path)
     hasher.save(tmp_path / "hasher")
     with pytest.raises(FileFormatError, match="does not describe a usable LSH: its arrays do not fit together"):
         load_hasher(tmp_path / "hasher")
+
+
+def test_an_array_for_a_hasher_that_knows_names_of_columns_is_warned_of():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=["a", "b", "c"])
+    hasher = LSH(8, random_state=0).fit(frame)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        codes = hasher.encode(frame.to_numpy())
+    np.testing.assert_array_equal(codes, hasher.encode(frame))
