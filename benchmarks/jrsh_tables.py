@@ -1,4 +1,4 @@
-"""Tables of JRSH from the runs of ``rankhash reproduce``, ``train_jrsh.py`` and ``quality_recall.py``."""
+"""Tables of JRSH: ``rankhash reproduce``, ``train_jrsh.py``, ``quality_recall.py``, ``quality_many.py``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ RIVALS = ("SRSH", "RSH", "ITQ", "MLH", "KSH", "LSH")
 ARITIES = ("JRSH", "JRSH K=4", "JRSH K=16")
 BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH radius 2 K=4", "JRSH", "SRSH", "ITQ", "MLH", "MLH rho=3")
 VECTORS = {"trivia": "trivia, text, 10k × 1536", "glove": "GloVe, words, 100k × 50", "sift": "SIFT, patches, 93k × 128"}
+
+MANY = {
+    "mnist": "MNIST",
+    "cifar10-gist": "CIFAR-10 Gist",
+    "glove": "GloVe",
+    "sift": "SIFT",
+    "trivia-text": "trivia",
+}
+MANY_METRICS = {"pairs": "pairs", "queries": "queries", "recall": "recall", "ball": "within 2"}
 
 
 def ranking(folder: Path) -> str:
@@ -89,12 +98,32 @@ def recall(folder: Path) -> str:
     return "\n".join([*lines[1:], "", f"{origin(result['origin'])} Rows of commit {commits}."]) + "\n"
 
 
+def many(folder: Path) -> str:
+    """The quality of codes that are learned from many vectors, by set, length and method."""
+    result = load(folder, "quality_many")
+    if result is None:
+        return NOT_MEASURED
+    rows = result["rows"]
+    lengths, names, methods = ([*dict.fromkeys(row[key] for row in rows)] for key in ("bits", "data", "method"))
+    lines: list[str] = []
+    for bits in sorted(lengths):
+        wanted = [(name, metric) for metric in MANY_METRICS for name in MANY if name in names]
+        lines += ["", *head(f"{bits} bits", (f"{MANY[name]}, {MANY_METRICS[metric]}" for name, metric in wanted))]
+        for method in methods:
+            found = {row["data"]: row for row in rows if (row["bits"], row["method"]) == (bits, method)}
+            cells = [f"{found[name][metric]:.3f}" if name in found else "–" for name, metric in wanted]
+            lines.append(line(method, cells))
+    commits = ", ".join(sorted({row["commit"] for row in rows}))
+    return "\n".join([*lines[1:], "", f"{origin(result['origin'])} Rows of commit {commits}."]) + "\n"
+
+
 BLOCKS: dict[str, Callable[[Path], str]] = {
     "jrsh": ranking,
     "jrsh_balls": balls,
     "jrsh_arities": arities,
     "train_jrsh": training,
     "jrsh_recall": recall,
+    "jrsh_many": many,
 }
 
 

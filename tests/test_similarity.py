@@ -188,37 +188,38 @@ def test_sources_are_told_from_what_is_given():
     assert label_source(None, None, 3) is None
 
 
-def test_local_neighbours_are_had_by_dense_and_by_sparse_points():
+def test_close_points_are_had_by_dense_and_by_sparse_points():
     rng = np.random.default_rng(0)
     spread = np.repeat([0.1, 1.0, 5.0], 600)
     points = (rng.normal(size=(1800, 6)) * spread[:, None]).astype(np.float32)
-    counts = {}
-    for local in (False, True):
-        source = MetricNeighbors(points, 20, rng, local=local)
-        counts[local] = (source.labels_among(np.arange(1800)) == 1).sum(axis=1)
-        assert counts[local].mean() == pytest.approx(20, rel=0.05)
-    assert np.median(counts[False][1200:]) == 0
-    assert np.median(counts[True][1200:]) >= 3
+    source = MetricNeighbors(points, 20, rng)
+    similar, close = (((labels == 1).sum(axis=1)) for labels in source.both_among(np.arange(1800)))
+    assert similar.mean() == pytest.approx(20, rel=0.05)
+    assert close.mean() == pytest.approx(20, rel=0.1)
+    assert np.median(similar[1200:]) == 0
+    assert np.median(close[1200:]) >= 3
 
 
-def test_local_neighbours_agree_in_all_their_forms():
+def test_close_points_are_told_by_distances_in_units_of_their_surroundings():
+    """The slow twin: every point's unit is its distance to its last neighbour, and all points are looked at."""
     rng = np.random.default_rng(0)
-    points = (rng.normal(size=(5000, 4)) * rng.exponential(size=(5000, 1))).astype(np.float32)
-    source = MetricNeighbors(points, 10, rng, local=True)
-    pairs, labels = source.sample(rng, 2000, 0.5)
-    assert (source.labels_of(pairs) == labels).all()
-    rows = np.unique(pairs[:60])
-    among = source.labels_among(rows)
-    first, second = np.nonzero(among >= 0)
-    assert (among[first, second] == source.labels_of(rows[np.stack([first, second], axis=1)].astype(np.int32))).all()
-    assert (among == among.T).all()
-    part = source.subset(np.arange(2000))
-    assert part.similar_rate == pytest.approx(10 / 1999, rel=0.05)
+    points = (rng.normal(size=(600, 4)) * rng.exponential(size=(600, 1))).astype(np.float32)
+    source = MetricNeighbors(points, 12, rng)
+    squares = cdist(points, points) ** 2
+    units = np.sqrt(np.sort(squares, axis=1)[:, 12])  # the first is the point itself
+    units = np.maximum(units / units.mean(), 0.05)
+    scaled = squares / units / units[:, None]
+    upper = np.triu_indices(600, 1)
+    limit = np.quantile(scaled[upper], source.similar_rate)
+    similar, close = source.both_among(np.arange(600))
+    assert ((close[upper] == 1) == (scaled[upper] <= limit)).mean() > 0.9999
+    assert (close == close.T).all()
+    assert (similar == source.labels_among(np.arange(600))).all()
 
 
-def test_local_neighbours_of_copies_are_told_without_a_division_by_zero():
+def test_close_points_of_copies_are_told_without_a_division_by_zero():
     rng = np.random.default_rng(0)
     points = np.concatenate([np.ones((700, 3)), rng.normal(size=(1300, 3))]).astype(np.float32)
-    source = MetricNeighbors(points, 15, rng, local=True)
-    assert np.isfinite(source.radius)
-    assert (source.labels_among(np.arange(20))[~np.eye(20, dtype=bool)] == 1).all()
+    source = MetricNeighbors(points, 15, rng)
+    for labels in source.both_among(np.arange(20)):
+        assert (labels[~np.eye(20, dtype=bool)] == 1).all()

@@ -12,10 +12,11 @@ from rankhash import _kernels, _ranking
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
-from rankhash.hashers._nearest import WIDE_WEIGHT, NearAndWide, NearestFirst
+from rankhash.hashers._nearest import SimilarAndClose
 from rankhash.hashers._objectives import (
+    CLOSE_ONLY,
     LEFT_OUT,
-    WIDE,
+    SIMILAR_ONLY,
     AveragePrecision,
     BallPrecision,
     Likelihood,
@@ -96,11 +97,10 @@ def objectives(counts):
         AveragePrecision(N_SYMBOLS, counts, **options),
         Likelihood(N_SYMBOLS, counts, **options),
         BallPrecision(N_SYMBOLS, 2, (1.0, 0.5)),
-        NearestFirst(N_SYMBOLS, 1000),
     ]
 
 
-@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+@pytest.mark.parametrize("kind", [0, 1, 2])
 def test_slopes_are_the_finite_difference_of_the_value(kind):
     agreement, labels = random_grid(200, seed=3)
     objective = objectives((float((labels == 0).sum() / 2), float((labels == 1).sum() / 2)))[kind]
@@ -165,39 +165,39 @@ def test_ball_precision_is_exact_for_hard_distances_and_a_sharp_edge():
     exact = ((inside & (labels == 1)).sum(axis=1) / (sizes + 0.3)).mean()
     found, _ = BallPrecision(N_SYMBOLS, 2, (0.02, 0.02)).slopes(agreement.copy(), labels, 1.0)
     assert found == pytest.approx(exact, abs=1e-3)
+    of_many = BallPrecision(N_SYMBOLS, 2, (0.02, 0.02), share=0.25)
+    fuller = ((inside & (labels == 1)).sum(axis=1) / (sizes + 0.3 / 64)).mean()
+    assert of_many.slopes(agreement.copy(), labels, 1.0)[0] == pytest.approx(fuller, abs=1e-3)
+    labels[labels == 1] = SIMILAR_ONLY
+    labels[labels == 0] = CLOSE_ONLY
+    assert BallPrecision(N_SYMBOLS, 2, (0.02, 0.02)).slopes(agreement, labels, 1.0)[0] == pytest.approx(exact, abs=1e-3)
 
 
-def test_nearest_first_counts_those_that_come_before():
-    """Each similar point's log of itself over itself and all dissimilar ones, which stand for more than there are."""
-    agreement, labels = random_grid(50, seed=5)
-    width = 0.125 * np.sqrt(N_SYMBOLS)
-    expected = []
-    for row, known in zip(agreement.astype(float), labels, strict=True):
-        before = np.exp(row[known == 0] / width).sum() * 1000 / (known == 0).sum()
-        own = np.exp(row[known == 1] / width)
-        expected.append(np.log(own / (own + before)).mean())
-    found, _ = NearestFirst(N_SYMBOLS, 1000).slopes(agreement.copy(), labels, 0.5)
-    assert found == pytest.approx(np.mean(expected), rel=1e-4)
+def test_similar_and_close_pairs_are_ranked_by_one_average_precision_each():
+    agreement, similar = random_grid(200, seed=5)
+    close = similar.copy()
+    close[(agreement > 3.5) & (similar == 0)] = 1
+    close[(agreement < 2.5) & (similar == 1)] = 0
+    labels = similar.copy()
+    labels[(similar == 0) & (close == 1)] = CLOSE_ONLY
+    labels[(similar == 1) & (close == 0)] = SIMILAR_ONLY
+    assert {CLOSE_ONLY, SIMILAR_ONLY} < set(labels.ravel().tolist())
+    both = SimilarAndClose(N_SYMBOLS, 0.02, 1)
+    found, slopes = both.slopes(agreement.copy(), labels, 0.5)
+    value, expected = 0.0, np.zeros_like(slopes)
+    for known, weight in ((similar, 1.0), (close, both.weight)):
+        alone = AveragePrecision(N_SYMBOLS, (0.98, 0.02), whole=False, n_threads=1)
+        one, its_slopes = alone.slopes(agreement.copy(), known, 0.5)
+        value, expected = value + weight * one, expected + weight * its_slopes
+    assert found == pytest.approx(value)
+    assert np.allclose(slopes, expected, atol=1e-9)
 
 
-def test_wide_pairs_are_dissimilar_to_one_part_of_an_objective_and_similar_to_the_other():
-    agreement, labels = random_grid(200, seed=5)
-    wide = labels.copy()
-    wide[(agreement > 3.5) & (labels == 0)] = WIDE
-    found, slopes = NearAndWide(N_SYMBOLS, 1000, 1).slopes(agreement.copy(), wide, 0.5)
-    near, near_slopes = NearestFirst(N_SYMBOLS, 1000).slopes(agreement.copy(), labels, 0.5)
-    pooled = AveragePrecision(N_SYMBOLS, (0.95, 0.05), whole=False, n_threads=1)
-    close, close_slopes = pooled.slopes(agreement.copy(), np.where(wide == WIDE, 1, labels).astype(np.uint8), 0.5)
-    assert found == pytest.approx(near + WIDE_WEIGHT * close)
-    assert np.allclose(slopes, near_slopes + WIDE_WEIGHT * close_slopes, atol=1e-9)
-
-
-def test_nearest_first_is_finite_without_similar_or_dissimilar_points():
-    agreement, labels = random_grid(20)
-    for kind in (0, 1, LEFT_OUT):
-        value, slopes = NearestFirst(4096, 10**6).slopes(agreement.copy(), np.full_like(labels, kind), 0.0)
-        assert np.isfinite(value)
-        assert np.isfinite(slopes).all()
+def test_close_pairs_weigh_less_in_long_codes_and_among_few_points():
+    weights = [SimilarAndClose(n_symbols, share, 1).weight for n_symbols, share in ((64, 0.001), (64, 0.04))]
+    assert weights == pytest.approx([1.0, 0.25])
+    assert SimilarAndClose(4, 0.001, 1).weight == 2.0
+    assert SimilarAndClose(256, 0.001, 1).weight == pytest.approx(0.5)
 
 
 def test_adam_goes_uphill_at_its_rate():
@@ -205,32 +205,23 @@ def test_adam_goes_uphill_at_its_rate():
     assert np.allclose(step, [0.1, -0.1, 0], atol=1e-3)
 
 
-def test_batches_bring_similar_pairs_and_natural_dissimilar_ones():
-    points = np.random.default_rng(0).normal(size=(5000, 8)).astype(np.float32)
-    source = MetricNeighbors(points, 5, np.random.default_rng(0))
-    grids = Grids(source, 200, np.random.default_rng(0))
+def test_batches_of_neighbours_are_random_points_with_both_kinds_of_labels():
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(500, 8)) * 0.05, rng.normal(size=(4500, 8))]).astype(np.float32)
+    source = MetricNeighbors(points, 40, rng)
+    grids = Grids(source, 400, np.random.default_rng(0))
     grid = grids.draw()
     assert not grids.whole
-    assert len(grid.rows) <= 200
-    assert (grid.labels == 1).sum() > len(grid.rows)
+    assert len(grid.rows) == len(np.unique(grid.rows)) == 400
+    assert 0.03 < (grid.rows < 500).mean() < 0.18
     assert (np.diag(grid.labels) == LEFT_OUT).all()
-    rows, labels = grid.rows, grid.labels
-    pairs = np.stack(np.nonzero(grid.plain <= 1), axis=1)
-    exact = source.labels_of(rows[pairs].astype(np.int32))
-    assert (exact == grid.plain[grid.plain <= 1]).mean() > 0.999
-    apart = np.linalg.norm(points[rows][:, None] - points[rows], axis=2)
-    assert apart[labels == WIDE].max() < apart[labels == 0].min() + 1e-3
-    assert 0.02 < (labels == WIDE).mean() < 0.25
+    similar, close = source.both_among(grid.rows)
+    apart = ~np.eye(400, dtype=bool)
+    assert (grid.plain[apart] == similar[apart]).all()
+    for label, pair in ((0, (0, 0)), (1, (1, 1)), (CLOSE_ONLY, (0, 1)), (SIMILAR_ONLY, (1, 0))):
+        assert (((similar == pair[0]) & (close == pair[1]))[apart] == (grid.labels == label)[apart]).all()
+        assert (grid.labels == label).any()
     assert grids.draw().rows.tolist() != grid.rows.tolist()
-
-
-def test_half_a_batch_for_neighbours_is_random():
-    """A dense cloud among sparse points has nearly all of the pairs within one radius, but not all places."""
-    rng = np.random.default_rng(0)
-    points = np.concatenate([rng.normal(size=(500, 8)) * 0.01, rng.normal(size=(4500, 8))]).astype(np.float32)
-    source = MetricNeighbors(points, 20, rng)
-    sparse = [(grid.rows >= 500).mean() for grid in (Grids(source, 400, rng).draw() for _ in range(3))]
-    assert min(sparse) > 0.4
 
 
 def test_batches_of_given_pairs_hold_both_kinds_and_nothing_unknown():

@@ -3,11 +3,12 @@
 ::
 
     few points ─▶ all of them, every time
-    many ──────▶ groups of a point and some that are similar to it ─▶ similar pairs inside, dissimilar ones across
-                 (for neighbours, and as many random points)
+    neighbours ▶ random ones, with what is similar and what is close for where it is
+    other ─────▶ groups of a point and some that are similar to it ─▶ similar pairs inside, dissimilar ones across
 
-In a batch of random points hardly two are similar if there are many points. Groups bring enough similar pairs; a
-dissimilar pair inside a group is no usual one, and is left out, so that those across are as in all of the data.
+If pairs are given, or of many classes, hardly two of a batch of random points are similar. Groups bring enough similar
+pairs; a dissimilar pair inside a group is no usual one, and is left out, so that those across are as in all of the
+data.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 
 from ..similarity import GivenPairs, MetricNeighbors, PairSource
 from ._base import U8
-from ._objectives import LEFT_OUT, WIDE
+from ._objectives import AS_SIMILAR, CLOSE_ONLY, LEFT_OUT, SIMILAR_ONLY
 
+I8 = NDArray[np.int8]
 I64 = NDArray[np.int64]
 
 GROUP = 4
@@ -32,15 +34,16 @@ POOL = 100_000
 
 @dataclass(frozen=True)
 class Grid:
-    """Points and the labels ``(m, m)`` of their pairs: 1, 0, WIDE or LEFT_OUT."""
+    """Points and the labels ``(m, m)`` of their pairs, as objectives take them."""
 
     rows: I64
     labels: U8
 
     @property
     def plain(self) -> U8:
-        """The labels without WIDE: these pairs are dissimilar."""
-        return np.where(self.labels == WIDE, np.uint8(0), self.labels)
+        """The labels without what is told of closeness: 1, 0 or LEFT_OUT."""
+        plain: U8 = AS_SIMILAR[self.labels]
+        return plain
 
 
 class Grids:
@@ -57,32 +60,35 @@ class Grids:
         self._source, self._size, self._rng = source, size, rng
         self.whole = source.n_points <= size
         """Whether every batch is all there is."""
+        self.share = min(1.0, size / source.n_points)
+        """A batch's share of all points."""
         if self.whole:
             everything = np.arange(source.n_points)
             self._all = Grid(everything, _labels(source, everything))
-        else:
+        elif not isinstance(source, MetricNeighbors):
             self._partners = _Partners(source, rng)
 
     def draw(self) -> Grid:
         """The next batch."""
         if self.whole:
             return self._all
-        given, metric = (isinstance(self._source, kind) for kind in (GivenPairs, MetricNeighbors))
-        n_groups = max(1, self._size // (2 * GROUP if given or metric else GROUP))
+        if isinstance(self._source, MetricNeighbors):
+            rows = np.sort(self._rng.choice(self._source.n_points, self._size, replace=False, shuffle=False))
+            return Grid(rows, _joined(*self._source.both_among(rows)))
+        return self._groups()
+
+    def _groups(self) -> Grid:
+        given = isinstance(self._source, GivenPairs)
+        n_groups = max(1, self._size // (2 * GROUP if given else GROUP))
         points = self._partners.groups(self._rng, n_groups).ravel()
         group = np.repeat(np.arange(n_groups), GROUP)
         if given:  # of what is not given nothing is known: bring dissimilar pairs as well
             apart = self._source.sample(self._rng, n_groups * GROUP // 2, 0.0)[0].ravel()
             points = np.concatenate([points, apart])
             group = np.arange(len(points))
-        if metric:  # groups are of points with many neighbours
-            points = np.concatenate([points, self._rng.integers(0, self._source.n_points, n_groups * GROUP)])
-            group = np.concatenate([group, np.arange(n_groups, n_groups * (GROUP + 1))])
         rows, first = np.unique(points, return_index=True)
         labels = _labels(self._source, rows)
         labels[(group[first][:, None] == group[first]) & (labels == 0)] = LEFT_OUT
-        if isinstance(self._source, MetricNeighbors):
-            labels[self._source.wide_among(rows) & (labels == 0)] = WIDE
         return Grid(rows, labels)
 
 
@@ -106,6 +112,17 @@ class _Partners:
 
 
 def _labels(source: PairSource, rows: I64) -> U8:
-    labels = source.labels_among(rows).view(np.uint8)
-    np.minimum(labels, LEFT_OUT, out=labels)
+    return _known(source.labels_among(rows))
+
+
+def _joined(similar: I8, close: I8) -> U8:
+    """One array of labels for two."""
+    labels = _known(similar)
+    labels[(similar == 0) & (close == 1)] = CLOSE_ONLY
+    labels[(similar == 1) & (close == 0)] = SIMILAR_ONLY
     return labels
+
+
+def _known(labels: I8) -> U8:
+    known: U8 = np.minimum(labels.view(np.uint8), np.uint8(LEFT_OUT))
+    return known

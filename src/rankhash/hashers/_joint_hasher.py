@@ -106,21 +106,21 @@ class JointHasher(DecoderHasher, KernelHasher):
         points = stream.points(material.vectors)
         grids = Grids(material.source, self.batch_size if len(points) > WHOLE else WHOLE, draws)
         if self.target == "radius":
-            objective = radius_objective(layout, self.radius)
+            objective = radius_objective(layout, self.radius, material.source, grids)
         else:
             objective = ranking_objective(recipe, layout, material.source, grids)
-        steps = recipe.n_steps if grids.whole else recipe.n_steps_of_many
-        course = self._course(recipe, steps, points.shape[1], stream.n_steps, part)
+        rate = recipe.rate[0 if grids.whole else 1] / np.sqrt(points.shape[1])
+        course = self._course(recipe, rate, stream.n_steps, part)
         with FitProgress(course.n_steps, "learning", shown=self.verbose) as progress:
             history = stream.learner.learn(points, grids, objective, course, draws, self.callback, progress.advance)
         stream.n_steps += course.n_steps
         self._stream, self.history_ = stream, vars(history)
         return stream.arrays() | self._diagnose(stream, points, grids)
 
-    def _course(self, recipe: Recipe, usual: int, n_axes: int, n_before: int, part: int) -> Course:
-        n_steps = -(-(usual if self.n_steps is None else self.n_steps) // part)
+    def _course(self, recipe: Recipe, rate: float, n_before: int, part: int) -> Course:
+        n_steps = -(-(recipe.n_steps if self.n_steps is None else self.n_steps) // part)
         noise = recipe.noise if self.noise is None else self.noise
-        return Course(n_steps, recipe.rate / np.sqrt(n_axes), noise, recipe.sharpness, recipe.unit_rows, n_before)
+        return Course(n_steps, rate, noise, recipe.sharpness, recipe.unit_rows, n_before)
 
     def _diagnose(self, stream: Stream, points: F32, grids: Grids) -> Arrays:
         """Diagnostics, and how sharp the scores of queries should be."""

@@ -4,8 +4,9 @@
 
     agreement (n, n), labels (n, n) ─▶ value, slopes (n, n) = how the value changes with the agreement of each pair
 
-Labels are 1 for similar pairs, 0 for dissimilar ones, and LEFT_OUT for a point with itself and for unknown pairs. WIDE
-are dissimilar pairs that are not far from each other either, if that is told.
+Labels are 1 for similar pairs, 0 for dissimilar ones, and LEFT_OUT for a point with itself and for unknown pairs.
+Where it is also told which are close for where they are, 1 is for pairs that are both, and 0 for neither; CLOSE_ONLY
+are close but dissimilar, SIMILAR_ONLY similar but not close.
 Average precision and likelihood depend on the two histograms of the agreement only, so that the slopes of all pairs
 come from two small tables.
 """
@@ -21,7 +22,11 @@ from scipy.ndimage import gaussian_filter1d
 from .. import _kernels
 from ._base import F32, F64, U8
 
-LEFT_OUT, WIDE = 2, 3
+LEFT_OUT, CLOSE_ONLY, SIMILAR_ONLY = 2, 3, 4
+AS_SIMILAR: U8 = np.array([0, 1, LEFT_OUT, 0, 1], np.uint8)
+AS_CLOSE: U8 = np.array([0, 1, LEFT_OUT, 1, 0], np.uint8)
+"""What each label says of similarity alone, and of closeness alone: 0, 1 or LEFT_OUT."""
+
 N_BINS = 513
 MEMORY = 0.9
 """What a batch's histograms keep of those before, if a batch is not all there is."""
@@ -36,8 +41,9 @@ NEWTON_STEPS = 8
 BALL_EDGE = 0.8
 """How far beyond the radius soft codes still count as inside: hard codes of other points will be further apart."""
 
-EMPTY_BALL = 0.3
-"""Neighbours that are missing from every ball, so that an empty one has precision 0."""
+EMPTY_BALL, EMPTY_POWER = 0.3, 3
+"""Neighbours that are missing from every ball, so that an empty one has precision 0, if a batch is all points; else
+times this power of the batch's share, since a small batch sees hardly anything of a ball."""
 
 
 class Objective(Protocol):
@@ -160,12 +166,14 @@ class BallPrecision:
     """The mean over points of the precision within a Hamming ball around them; an empty ball counts 0.
 
     A pair is inside with the probability 1 / (1 + exp((distance - radius) / width)), whose width shrinks in the
-    course of learning until hardly anything but the ball's own edge is seen.
+    course of learning until hardly anything but the ball's own edge is seen. ``share`` is that of a batch of all
+    points.
     """
 
-    def __init__(self, n_symbols: int, radius: int, widths: tuple[float, float]) -> None:
+    def __init__(self, n_symbols: int, radius: int, widths: tuple[float, float], share: float = 1.0) -> None:
         self._edge = np.float32(n_symbols - radius - BALL_EDGE)
         self._widths = widths
+        self._missing = np.float32(EMPTY_BALL * share**EMPTY_POWER)
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
         """See :class:`Objective`."""
@@ -179,8 +187,8 @@ class BallPrecision:
         inside += 1
         np.reciprocal(inside, out=inside)
         inside[labels == LEFT_OUT] = 0
-        similar = labels == 1
-        sizes = inside.sum(axis=1) + np.float32(EMPTY_BALL)
+        similar = AS_SIMILAR[labels] == 1
+        sizes = inside.sum(axis=1) + self._missing
         precision = np.einsum("ij,ij->i", inside, similar) / sizes
         weight, shift = 1 / sizes, precision / sizes
         slopes = np.where(similar, weight[:, None] + weight, np.float32(0))

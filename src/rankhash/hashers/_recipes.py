@@ -15,7 +15,7 @@ from ._frame import Frame, measure_frame
 from ._grids import Grids
 from ._joint import JointLearner
 from ._kernel import RBFAnchors, some_rows, take_rows
-from ._nearest import NearAndWide
+from ._nearest import SimilarAndClose
 from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective
 from ._reduced import is_reduced
 
@@ -24,6 +24,9 @@ MAX_FLOATS = 1 << 28
 
 WHOLE = 1500
 """Up to so many points every step sees all of them."""
+
+MAX_RARITY = 1000
+"""One of so many points is a neighbour at least: steps see some of the points, and in these neighbours must be."""
 
 BALL_WIDTHS = 16.0, 0.5
 """How soft the edge of a ball is: symbols over the first number, at least 1, when learning begins; the second in the
@@ -34,21 +37,20 @@ end."""
 class Recipe:
     """Constants for one kind of labels.
 
-    ``n_steps_of_many`` are made if a step sees some of the points only. ``rate`` is that of Adam for weights of unit
-    mean square; ``noise`` and the first and last ``sharpness`` refer to points of unit deviation.
+    ``rate`` is that of Adam for weights of unit mean square, if a step sees all points and if it sees some of them;
+    ``noise`` and the first and last ``sharpness`` refer to points of unit deviation.
     """
 
     arity: int
     n_steps: int
-    n_steps_of_many: int
-    rate: float
+    rate: tuple[float, float]
     noise: float
     sharpness: tuple[float, float]
     unit_rows: bool
 
 
-NEIGHBORS = Recipe(2, 400, 800, 0.6, 0.2, (1.35, 4.5), unit_rows=True)
-CLASSES = Recipe(8, 600, 600, 0.6, 0.05, (1.35, 4.5), unit_rows=False)
+NEIGHBORS = Recipe(2, 400, (0.6, 0.3), 0.2, (1.35, 4.5), unit_rows=True)
+CLASSES = Recipe(8, 600, (0.6, 0.6), 0.05, (1.35, 4.5), unit_rows=False)
 
 
 @dataclass
@@ -97,9 +99,8 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
     if known is None:
         source: PairSource = MetricNeighbors(
             frame.points(vectors),
-            n_neighbors,
+            max(n_neighbors, len(rows) // MAX_RARITY),
             np.random.default_rng(rng.randint(2**31)),
-            local=len(rows) > WHOLE,
             one_length=is_reduced(vectors, center),
         )
     else:
@@ -129,13 +130,15 @@ def ranking_objective(recipe: Recipe, layout: CodeLayout, source: PairSource, gr
     """What makes similar pairs come first; of many points' neighbours, for each point on its own."""
     threads = _kernels.resolve_threads(None)
     if isinstance(source, MetricNeighbors) and not grids.whole:
-        return NearAndWide(layout.n_symbols, source.n_points, threads)
+        return SimilarAndClose(layout.n_symbols, source.similar_rate, threads)
     kind = AveragePrecision if recipe is NEIGHBORS else Likelihood
     counts = source.n_dissimilar, source.n_similar
     objective: Objective = kind(layout.n_symbols, counts, whole=grids.whole, n_threads=threads)
     return objective
 
 
-def radius_objective(layout: CodeLayout, radius: int) -> Objective:
+def radius_objective(layout: CodeLayout, radius: int, source: PairSource, grids: Grids) -> Objective:
     """What fills Hamming balls with similar points."""
-    return BallPrecision(layout.n_symbols, radius, (max(1.0, layout.n_symbols / BALL_WIDTHS[0]), BALL_WIDTHS[1]))
+    widths = max(1.0, layout.n_symbols / BALL_WIDTHS[0]), BALL_WIDTHS[1]
+    share = grids.share if isinstance(source, MetricNeighbors) else 1.0
+    return BallPrecision(layout.n_symbols, radius, widths, share)

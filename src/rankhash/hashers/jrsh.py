@@ -59,9 +59,10 @@ class JRSH(JointHasher):
         How many vectors those are.
     n_neighbors
         Without labels, vectors are similar if their distance is at most that which gives a vector so many others
-        on average; with more than 1500 vectors, distances count for more where vectors lie densely.
+        on average, of more than 50,000 vectors at least a thousandth; with more than 1500, those that are close for
+        where they are count as well.
     n_steps
-        Steps of learning; None stands for 400, for 800 with more than 1500 vectors, for 600 with classes.
+        Steps of learning; None stands for 400, for 600 with classes.
     batch_size
         Points that a step looks at, if there are more than 1500.
     noise

@@ -6,7 +6,6 @@ import warnings
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs, without_selves
@@ -16,8 +15,8 @@ MAX_EXACT_POINTS = 4096
 """With more points, neighbours are looked for from a sample of the points only."""
 
 SEED_POINTS = 2048
-REFERENCES, NEAREST_REFERENCES = 1024, 5
-"""Points that the others are compared with for their surroundings, and how many of them count as these."""
+REFERENCES, NEAREST_REFERENCES = 4096, 4
+"""Points that the others are compared with for their surroundings, and how many of them are in these at least."""
 
 LEAST_SURROUNDINGS = 0.05
 """How wide they are at least, in units of their mean width: among copies of a point there is nothing else near."""
@@ -27,8 +26,6 @@ TIE_PAIRS = 10_000
 MAX_SIMILAR = 0.99
 MAX_TIES = 4
 ROUNDING = 1e-6
-WIDE_SHARE, WIDE_PAIRS = 0.05, 20_000
-"""The share of pairs that are not too far apart, and how many are looked at for it."""
 
 
 class MetricNeighbors(PairSource):
@@ -38,9 +35,9 @@ class MetricNeighbors(PairSource):
     beyond that it comes from the distances of 2048 random points to all others, and the similar pairs that
     are drawn contain one of these. Distances are computed in blocks: there is never an array of n × n.
 
-    Where points lie densely, one radius gives them hundreds of neighbours, and others none. If it is ``local``, a
-    squared distance is measured in units of how far both points are from the nearest of some random ones, and all
-    points have some neighbours.
+    Where points lie densely, one radius gives them hundreds of neighbours, and others none. Pairs are *locally close*
+    by their squared distance in units of how far both points' last neighbours are, so that all points have some; there
+    are as many of these pairs as of similar ones.
 
     If the vectors had ``one_length`` before some of their dimensions were left out, those with the largest inner
     products were the closest: they are told by 2 (R² - x·y) instead of the squared distance, R being the largest
@@ -57,7 +54,6 @@ class MetricNeighbors(PairSource):
         n_neighbors: int,
         rng: np.random.Generator,
         *,
-        local: bool = False,
         one_length: bool = False,
     ) -> None:
         self.vectors = vectors
@@ -67,11 +63,11 @@ class MetricNeighbors(PairSource):
         self._lost = self._lengths.max() - self._lengths if one_length else None
         if self._lost is not None:
             self._lengths += self._lost
-        self._units = surroundings(vectors, self._lengths, rng) if local else None
+        self._local_rng = rng.spawn(1)[0]
         exact = n <= MAX_EXACT_POINTS
         seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
         self._similar = self._closest(seeds, n_neighbors, exact)
-        self.radius = float(np.sqrt(self._squares(self._similar).max())) * (1 + ROUNDING)
+        self.radius = float(np.sqrt(self._apart(self._similar).max())) * (1 + ROUNDING)
         total = n * (n - 1) / 2
         self.n_similar = len(self._similar) * (1.0 if exact else n / SEED_POINTS / 2)
         self.n_dissimilar = total - self.n_similar
@@ -83,31 +79,34 @@ class MetricNeighbors(PairSource):
 
     def labels_of(self, pairs: I32) -> I8:
         """1 where the distance is at most the radius."""
-        return (self._squares(pairs) <= self.radius * self.radius).astype(np.int8)
-
-    @cached_property
-    def wide_square(self) -> float:
-        """The square of the distance that 5 % of all pairs are within, wherever they are."""
-        pairs = random_pairs(np.random.default_rng(0), WIDE_PAIRS, self.n_points)
-        return float(np.quantile(self._apart(pairs), WIDE_SHARE))
-
-    def wide_among(self, rows: I64) -> NDArray[np.bool_]:
-        """Which pairs ``(m, m)`` of the points ``rows`` are among the closest 5 % of all pairs."""
-        wide: NDArray[np.bool_] = self._apart_among(rows) <= self.wide_square
-        return wide
+        return (self._apart(pairs) <= self.radius * self.radius).astype(np.int8)
 
     def labels_among(self, rows: I64) -> I8:
         """1 where the distance is at most the radius, up to rounding."""
-        squares = self._apart_among(rows)
-        if self._units is not None:
-            squares /= self._units[rows]
-            squares /= self._units[rows, None]
-        return without_selves(squares <= self.radius * self.radius, rows)
+        return without_selves(self._apart_among(rows) <= self.radius * self.radius, rows)
+
+    def both_among(self, rows: I64) -> tuple[I8, I8]:
+        """The same labels, and those that are 1 where two points are locally close."""
+        squares, units = self._apart_among(rows), self._units[rows]
+        labels = without_selves(squares <= self.radius * self.radius, rows)
+        squares /= units
+        squares /= units[:, None]
+        return labels, without_selves(squares <= self._local_square, rows)
+
+    @cached_property
+    def _units(self) -> F32:
+        return surroundings(self.vectors, self._lengths, self.n_neighbors, self._local_rng)
+
+    @cached_property
+    def _local_square(self) -> float:
+        rows = np.sort(self._local_rng.choice(self.n_points, min(SEED_POINTS, self.n_points), replace=False))
+        squares = self._apart_among(rows) / self._units[rows] / self._units[rows, None]
+        return float(np.quantile(squares[np.triu_indices(len(rows), 1)], self.similar_rate))
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""
-        kind = {"local": self._units is not None, "one_length": self._lost is not None}
-        return MetricNeighbors(self.vectors[rows], self.n_neighbors, np.random.default_rng(0), **kind)
+        rng, one_length = np.random.default_rng(0), self._lost is not None
+        return MetricNeighbors(self.vectors[rows], self.n_neighbors, rng, one_length=one_length)
 
     def _apart(self, pairs: I32) -> F64:
         """The squared distance of each pair, as it was before dimensions were left out."""
@@ -122,10 +121,6 @@ class MetricNeighbors(PairSource):
         squares += lengths[:, None]
         return squares
 
-    def _squares(self, pairs: I32) -> F64:
-        squares = self._apart(pairs)
-        return squares if self._units is None else squares / self._units[pairs].prod(axis=1, dtype=np.float64)
-
     def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
         """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
         lengths = self._lengths
@@ -136,9 +131,6 @@ class MetricNeighbors(PairSource):
             rows = seeds[start : start + step]
             block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
             np.maximum(block, 0, out=block)
-            if self._units is not None:
-                block /= self._units
-                block /= self._units[rows, None]
             block[np.arange(len(rows)), rows] = np.inf
             if exact:
                 block[rows[:, None] > np.arange(self.n_points)] = np.inf
@@ -174,17 +166,18 @@ def squared_lengths(vectors: F32) -> F32:
     return lengths
 
 
-def surroundings(vectors: F32, lengths: F32, rng: np.random.Generator) -> F32:
-    """How far each point is from the nearest of some random points, in units of the mean over all points."""
+def surroundings(vectors: F32, lengths: F32, n_neighbors: int, rng: np.random.Generator) -> F32:
+    """How far each point's last neighbour is, judged by some random points, in units of the mean over all points."""
     n = len(vectors)
     references = np.sort(rng.choice(n, min(REFERENCES, n), replace=False))
-    nearest, near = min(NEAREST_REFERENCES, len(references) - 1), np.empty(n, np.float32)
+    nearest = min(max(NEAREST_REFERENCES, round(n_neighbors * len(references) / n)), len(references) - 1)
+    near = np.empty(n, np.float32)
     step = max(1, BLOCK_FLOATS // len(references))
     for start in range(0, n, step):
         rows = slice(start, start + step)
         squares = lengths[rows, None] + lengths[references] - 2 * (vectors[rows] @ vectors[references].T)
         squares[references == np.arange(n)[rows, None]] = np.inf
-        near[rows] = np.partition(squares, nearest - 1, axis=1)[:, :nearest].mean(axis=1)
+        near[rows] = np.partition(squares, nearest - 1, axis=1)[:, nearest - 1]
     wide = np.sqrt(np.maximum(near, 0))
     mean = wide.mean(dtype=np.float64)
     if not mean > 0:
