@@ -10,6 +10,10 @@ from sklearn.datasets import load_digits
 import oracles
 from rankhash import ITQ, JRSH, FlatIndex, load_hasher
 from rankhash.errors import InvalidInputError
+from rankhash.evaluation import metrics
+from rankhash.hashers import _recipes
+from rankhash.hashers._base import Training
+from rankhash.vectors import batches
 
 from .contract import X
 from .learners import Y
@@ -83,6 +87,43 @@ def test_mini_batches_learn_as_well_as_whole_ones():
     whole = JRSH(32, 2, n_steps=200, random_state=0).fit(DIGITS[:1000])
     parts = JRSH(32, 2, n_steps=200, n_neighbors=90, batch_size=256, random_state=0).fit(DIGITS)
     assert precision(parts)[0] > precision(whole)[0] - 0.05
+
+
+def uneven(n):
+    """Points around centres, some of them in dense clouds and some far apart."""
+    rng = np.random.default_rng(0)
+    centres, spread = rng.normal(size=(60, 24)), np.repeat([0.15, 0.5, 1.0], 20)
+    of = rng.integers(0, 60, n)
+    return (centres[of] + rng.normal(size=(n, 24)) * spread[of, None]).astype(np.float32)
+
+
+def test_codes_of_many_vectors_beat_those_of_itq_in_dense_and_in_sparse_regions():
+    points = uneven(6400)
+    train, database, queries = points[:3000], points[3000:6000], points[6000:]
+    apart = np.linalg.norm(queries[:, None] - database, axis=2)
+    within = apart <= np.partition(apart, 50 * len(queries), axis=None)[50 * len(queries)]
+    nearest = apart <= np.partition(apart, 9, axis=1)[:, 9:10]
+    found = {}
+    for hasher in (JRSH(24, n_steps=150, random_state=0), ITQ(24, random_state=0)):
+        distances = oracles.hamming(hasher.fit(train).transform(queries), hasher.transform(database))
+        recall = metrics.mean(metrics.recall_at(distances, nearest, 100))
+        found[type(hasher)] = np.array([oracles.average_precision(distances, within), recall])
+    assert (found[JRSH] > found[ITQ] + [0.03, 0.0]).all(), found
+
+
+def test_of_very_many_vectors_a_sample_is_learned_from_in_which_neighbours_are_not_too_rare(monkeypatch):
+    points, y = uneven(2000), np.arange(2000) % 10
+    monkeypatch.setattr(_recipes, "MAX_NEIGHBORLY", 600)
+    monkeypatch.setattr(_recipes, "MAX_RARITY", 20)
+
+    def gathered(y=None, max_points=10_000):
+        data = batches(points, owner="JRSH")
+        return _recipes.gather(Training(data, y, None), np.random.RandomState(0), max_points, 5).source
+
+    assert (gathered().n_points, gathered().n_neighbors) == (600, 30)
+    assert gathered(max_points=60).n_points == 60
+    assert gathered(max_points=60).n_neighbors == 5
+    assert gathered(y).n_points == 2000
 
 
 def test_scale_and_position_of_the_data_do_not_matter():

@@ -10,6 +10,7 @@ from .. import _kernels
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, MetricNeighbors, PairSource, label_source
+from ..vectors import VectorBatches
 from ._base import F32, Arrays, Training
 from ._frame import Frame, measure_frame
 from ._grids import Grids
@@ -24,6 +25,9 @@ MAX_FLOATS = 1 << 28
 
 WHOLE = 1500
 """Up to so many points every step sees all of them."""
+
+MAX_NEIGHBORLY = 200_000
+"""Points whose neighbours are learned from at most: in all steps, random batches see about twice as many."""
 
 MAX_RARITY = 1000
 """One of so many points is a neighbour at least: steps see some of the points, and in these neighbours must be."""
@@ -92,8 +96,7 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
         raise InvalidInputError("JRSH learns from pairs, but there is 1 sample: n_samples=1")
     known = label_source(training.y, training.similarity, data.n_rows)
     center = data.mean()
-    most = data.n_rows if isinstance(known, GivenPairs) else max(3, min(max_points, MAX_FLOATS // data.n_features))
-    rows = some_rows(rng, data.n_rows, most)
+    rows = some_rows(rng, data.n_rows, _most(known, data, max_points))
     vectors = data.whole() if len(rows) == data.n_rows else take_rows(data, rows)
     frame = measure_frame(vectors, center, turned=True)
     if known is None:
@@ -107,6 +110,13 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
         source = known if len(rows) == data.n_rows else known.subset(rows)
         source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
     return Material(vectors, source, frame)
+
+
+def _most(known: PairSource | None, data: VectorBatches, max_points: int) -> int:
+    if isinstance(known, GivenPairs):
+        return data.n_rows
+    most = max_points if known is not None else min(max_points, MAX_NEIGHBORLY)
+    return max(3, min(most, MAX_FLOATS // data.n_features))
 
 
 def begin(

@@ -59,8 +59,8 @@ class JRSH(JointHasher):
         How many vectors those are.
     n_neighbors
         Without labels, vectors are similar if their distance is at most that which gives a vector so many others
-        on average, of more than 50,000 vectors at least a thousandth; with more than 1500, those that are close for
-        where they are count as well.
+        on average, among more than 50,000 vectors at least a thousandth of them; with more than 1500, those that are
+        close for where they are count as well.
     n_steps
         Steps of learning; None stands for 400, for 600 with classes.
     batch_size
@@ -69,7 +69,8 @@ class JRSH(JointHasher):
         How far points are moved at random in every step, in usual deviations along a direction; it keeps codes
         from clinging to the training points. None stands for 0.2, for 0.05 with classes.
     max_points
-        From more vectors than this, or 2²⁸ numbers, a random sample is learned from.
+        From more vectors than this, or 2²⁸ numbers, a random sample is learned from; without labels from 200,000 at
+        most, since the steps see no more.
     random_state
         An integer for the same codes in every run, a RandomState, or None.
     callback

@@ -21,7 +21,7 @@ REFERENCES, NEAREST_REFERENCES = 4096, 4
 LEAST_SURROUNDINGS = 0.05
 """How wide they are at least, in units of their mean width: among copies of a point there is nothing else near."""
 
-BLOCK_FLOATS = 1 << 20
+BLOCK_FLOATS, LEAST_ROWS = 1 << 20, 8
 TIE_PAIRS = 10_000
 MAX_SIMILAR = 0.99
 MAX_TIES = 4
@@ -125,8 +125,8 @@ class MetricNeighbors(PairSource):
         """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
         lengths = self._lengths
         keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
-        best, found = np.empty(0, np.float32), np.empty((0, 2), np.int32)
-        step = max(1, BLOCK_FLOATS // self.n_points)
+        best, found, limit = np.empty(0, np.float32), np.empty((0, 2), np.int32), np.float32(np.inf)
+        step = max(LEAST_ROWS, BLOCK_FLOATS // self.n_points)
         for start in range(0, len(seeds), step):
             rows = seeds[start : start + step]
             block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
@@ -135,15 +135,15 @@ class MetricNeighbors(PairSource):
             if exact:
                 block[rows[:, None] > np.arange(self.n_points)] = np.inf
             flat = block.ravel()
-            limit = best.max() if len(best) >= keep else np.inf
             if len(best) < keep < len(flat):
                 limit = np.partition(flat, keep)[keep]
             places = np.flatnonzero((flat <= limit) & (flat < np.inf))
             pairs = np.stack([rows[places // self.n_points], places % self.n_points], axis=1)
             best = np.concatenate([best, flat[places]])
             found = np.concatenate([found, pairs.astype(np.int32)])
-            if len(best) > keep:
-                kept = np.flatnonzero(best <= np.partition(best, keep - 1)[keep - 1])[: MAX_TIES * keep]
+            if len(best) > (2 * keep if start + step < len(seeds) else keep):
+                limit = np.partition(best, keep - 1)[keep - 1]
+                kept = np.flatnonzero(best <= limit)[: MAX_TIES * keep]
                 best, found = best[kept], found[kept]
         return found
 
