@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from rankhash import _kernels, _ranking
+from rankhash.codes import CodeLayout
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
@@ -23,6 +24,7 @@ from rankhash.hashers._objectives import (
     average_precision,
     best_threshold,
 )
+from rankhash.hashers._recipes import radius_objective
 from rankhash.hashers._sharpness import best_sharpness
 from rankhash.hashers._soft import Adam, SoftCodes
 from rankhash.similarity import ClassLabels, MetricNeighbors, given_source
@@ -171,6 +173,21 @@ def test_ball_precision_is_exact_for_hard_distances_and_a_sharp_edge():
     labels[labels == 1] = SIMILAR_ONLY
     labels[labels == 0] = CLOSE_ONLY
     assert BallPrecision(N_SYMBOLS, 2, (0.02, 0.02)).slopes(agreement, labels, 1.0)[0] == pytest.approx(exact, abs=1e-3)
+
+
+def test_a_batch_of_neighbours_sees_its_share_of_a_ball():
+    agreement = np.full((2, 2), N_SYMBOLS - 2.0, np.float32)
+    labels = np.uint8([[LEFT_OUT, 1], [1, LEFT_OUT]])
+    points = np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32)
+
+    def value(source, size):
+        grids = Grids(source, size, np.random.default_rng(0))
+        return radius_objective(CodeLayout(N_SYMBOLS, 2), 2, source, grids).slopes(agreement.copy(), labels, 1.0)[0]
+
+    neighbors = MetricNeighbors(points, 20, np.random.default_rng(0))
+    whole, half, least, less = (value(neighbors, size) for size in (2000, 1000, 200, 50))
+    assert whole < half < least == less
+    assert value(ClassLabels(np.arange(2000) % 10), 1000) == whole
 
 
 def test_similar_and_close_pairs_are_ranked_by_one_average_precision_each():

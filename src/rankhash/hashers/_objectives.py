@@ -41,9 +41,9 @@ NEWTON_STEPS = 8
 BALL_EDGE = 0.8
 """How far beyond the radius soft codes still count as inside: hard codes of other points will be further apart."""
 
-EMPTY_BALL, EMPTY_POWER = 0.3, 3
+EMPTY_BALL, EMPTY_POWER, LEAST_SHARE = 0.3, 3, 0.1
 """Neighbours that are missing from every ball, so that an empty one has precision 0, if a batch is all points; else
-times this power of the batch's share, since a small batch sees hardly anything of a ball."""
+times this power of the batch's share, or of the least, since a small batch sees hardly anything of a ball."""
 
 
 class Objective(Protocol):
@@ -173,7 +173,7 @@ class BallPrecision:
     def __init__(self, n_symbols: int, radius: int, widths: tuple[float, float], share: float = 1.0) -> None:
         self._edge = np.float32(n_symbols - radius - BALL_EDGE)
         self._widths = widths
-        self._missing = np.float32(EMPTY_BALL * share**EMPTY_POWER)
+        self._missing = np.float32(EMPTY_BALL * max(share, LEAST_SHARE) ** EMPTY_POWER)
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
         """See :class:`Objective`."""

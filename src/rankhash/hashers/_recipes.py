@@ -137,7 +137,7 @@ def begin(
 
 
 def ranking_objective(recipe: Recipe, layout: CodeLayout, source: PairSource, grids: Grids) -> Objective:
-    """What makes similar pairs come first; of many points' neighbours, for each point on its own."""
+    """What makes similar pairs come first; of many points' neighbours, those that are close as well."""
     threads = _kernels.resolve_threads(None)
     if isinstance(source, MetricNeighbors) and not grids.whole:
         return SimilarAndClose(layout.n_symbols, source.similar_rate, threads)
