@@ -211,7 +211,7 @@ def test_similar_and_close_pairs_are_ranked_by_one_average_precision_each():
 
 
 def test_close_pairs_weigh_less_in_long_codes_and_among_few_points():
-    weights = [SimilarAndClose(n_symbols, share, 1).weight for n_symbols, share in ((64, 0.001), (64, 0.04))]
+    weights = [SimilarAndClose(n_symbols, share, 1).weight for n_symbols, share in ((64, 0.001), (64, 0.02))]
     assert weights == pytest.approx([1.0, 0.25])
     assert SimilarAndClose(4, 0.001, 1).weight == 2.0
     assert SimilarAndClose(256, 0.001, 1).weight == pytest.approx(0.5)

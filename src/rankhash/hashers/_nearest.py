@@ -11,7 +11,7 @@ CLOSE_WEIGHT, MAX_CLOSE_WEIGHT = 8.0, 2.0
 """What ranking close pairs first counts beside similar ones, over the root of the number of symbols, and at most: the
 longer codes are, the more of the nearest they find anyway."""
 
-RARE = 0.01
+RARE = 0.005
 """The share of pairs that are similar from which on they weigh less: then most points have some."""
 
 
