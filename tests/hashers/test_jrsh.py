@@ -97,18 +97,24 @@ def uneven(n):
     return (centres[of] + rng.normal(size=(n, 24)) * spread[of, None]).astype(np.float32)
 
 
-def test_codes_of_many_vectors_beat_those_of_itq_in_dense_and_in_sparse_regions():
+def test_codes_of_many_vectors_rank_pairs_better_than_itq_and_find_the_nearest_in_sparse_regions():
     points = uneven(6400)
     train, database, queries = points[:3000], points[3000:6000], points[6000:]
     apart = np.linalg.norm(queries[:, None] - database, axis=2)
     within = apart <= np.partition(apart, 50 * len(queries), axis=None)[50 * len(queries)]
     nearest = apart <= np.partition(apart, 9, axis=1)[:, 9:10]
     found = {}
-    for hasher in (JRSH(24, n_steps=150, random_state=0), ITQ(24, random_state=0)):
+    for name, hasher in {
+        "many": JRSH(24, n_steps=150, random_state=0),
+        "few": JRSH(24, n_steps=150, max_points=1500, random_state=0),
+        "ITQ": ITQ(24, random_state=0),
+    }.items():
         distances = oracles.hamming(hasher.fit(train).transform(queries), hasher.transform(database))
         recall = metrics.mean(metrics.recall_at(distances, nearest, 100))
-        found[type(hasher)] = np.array([oracles.average_precision(distances, within), recall])
-    assert (found[JRSH] > found[ITQ] + [0.03, 0.0]).all(), found
+        found[name] = oracles.average_precision(distances, within), recall
+    assert found["many"][0] > found["ITQ"][0] + 0.05, found
+    assert found["many"][1] > found["few"][1] + 0.005, found
+    assert found["many"][1] > found["ITQ"][1] - 0.03, found
 
 
 def test_of_very_many_vectors_a_sample_is_learned_from_in_which_neighbours_are_not_too_rare(monkeypatch):
