@@ -21,7 +21,7 @@ MANY = {
     "sift": "SIFT",
     "trivia-text": "trivia",
 }
-MANY_METRICS = {"pairs": "pairs", "queries": "queries", "recall": "recall", "ball": "within 2"}
+MANY_METRICS = ("pairs", "queries", "recall", "ball")
 
 
 def ranking(folder: Path) -> str:
@@ -104,15 +104,14 @@ def many(folder: Path) -> str:
     if result is None:
         return NOT_MEASURED
     rows = result["rows"]
-    lengths, names, methods = ([*dict.fromkeys(row[key] for row in rows)] for key in ("bits", "data", "method"))
+    lengths, methods = ([*dict.fromkeys(row[key] for row in rows)] for key in ("bits", "method"))
     lines: list[str] = []
     for bits in sorted(lengths):
-        wanted = [(name, metric) for metric in MANY_METRICS for name in MANY if name in names]
-        lines += ["", *head(f"{bits} bits", (f"{MANY[name]}, {MANY_METRICS[metric]}" for name, metric in wanted))]
+        lines += ["", *head(f"{bits} bits", MANY.values())]
         for method in methods:
             found = {row["data"]: row for row in rows if (row["bits"], row["method"]) == (bits, method)}
-            cells = [f"{found[name][metric]:.3f}" if name in found else "–" for name, metric in wanted]
-            lines.append(line(method, cells))
+            values = [[f"{found[name][metric]:.3f}"[1:] for metric in MANY_METRICS if name in found] for name in MANY]
+            lines.append(line(method, [" / ".join(cell) or "–" for cell in values]))
     commits = ", ".join(sorted({row["commit"] for row in rows}))
     return "\n".join([*lines[1:], "", f"{origin(result['origin'])} Rows of commit {commits}."]) + "\n"
 

@@ -118,3 +118,30 @@ def test_jrsh_for_a_radius_is_as_precise_within_it_as_any_and_more_so_with_more_
         theirs = {row["seed"]: row["ball"][str(radius)]["zero"] for row in reproduced(name, other, bits)}
         lead = np.mean([ours[seed] - theirs[seed] for seed in ours if seed in theirs])
         assert lead > (-0.01 if bits < 64 else 0.1), other
+
+
+def test_many_vectors_are_learned_from_as_documented():
+    rows = json.loads((BENCHMARKS / "results" / "quality_many.json").read_text())["rows"]
+    found = {(row["data"], row["bits"], row["method"]): row for row in rows}
+    cases = sorted({(name, bits) for name, bits, _ in found})
+    assert len(cases) == 15
+
+    def lead(method, other, metric):
+        return np.array([found[(*case, method)][metric] - found[(*case, other)][metric] for case in cases])
+
+    assert lead("JRSH", "ITQ", "pairs").min() > 0.02
+    assert lead("JRSH", "MLH", "pairs").min() > -0.01
+    assert lead("JRSH", "ITQ", "queries").mean() > 0.01
+    assert abs(lead("JRSH", "ITQ", "recall").mean()) < 0.02
+    assert lead("JRSH radius 2", "ITQ", "ball").min() > 0
+
+
+@pytest.mark.parametrize("depth", [10, 100])
+@pytest.mark.parametrize("n_bytes", [8, 16, 32])
+@pytest.mark.parametrize("name", ["trivia", "glove", "sift"])
+def test_reconstruction_finds_as_many_of_the_nearest_as_product_quantisers(name, n_bytes, depth):
+    rows = json.loads((BENCHMARKS / "results" / "quality_recall.json").read_text())["rows"]
+    found = {r["method"]: r[f"recall_{depth}"] for r in rows if (r["data"], r["bytes"]) == (name, n_bytes)}
+    assert found["JRSH"] >= found["OPQ x4"]
+    assert found["JRSH refined"] >= 0.95 * found["OPQ x8"]
+    assert found["JRSH refined"] > found["ITQ"]
