@@ -122,7 +122,7 @@ def test_jrsh_for_a_radius_is_as_precise_within_it_as_any_and_more_so_with_more_
 
 def test_many_vectors_are_learned_from_as_documented():
     rows = json.loads((BENCHMARKS / "results" / "quality_many.json").read_text())["rows"]
-    found = {(row["data"], row["bits"], row["method"]): row for row in rows}
+    found = {(row["data"], row["bits"], row["method"]): row for row in rows if row["seed"] == 1}
     cases = sorted({(name, bits) for name, bits, _ in found})
     assert len(cases) == 15
 
