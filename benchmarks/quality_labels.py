@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
+from quality_rsh import distances
 from rankhash import BRE, BSSC, ITQ, JRSH, KSH, LSH, MLH, SDH, SPLH, Hasher, SpectralHashing
 from sets import add_data_option, load
 
@@ -161,15 +162,6 @@ def mean_average_precision(hasher: Hasher, data: Labelled) -> float:
         apart = distances(hasher.transform(queries[rows]), codes, weights)
         values += [tied_average_precision(a, own == label) for a, label in zip(apart, wanted[rows], strict=True)]
     return float(np.mean(values))
-
-
-def distances(queries: NDArray[np.uint8], database: NDArray[np.uint8], weights: Any = None) -> NDArray[Any]:
-    """The number, or the weight, of differing symbols of all queries and all codes of the database."""
-    total = np.zeros((len(queries), len(database)), np.int16 if weights is None else np.float32)
-    for symbol in range(queries.shape[1]):
-        differ = queries[:, symbol, None] != database[:, symbol]
-        total += differ if weights is None else np.float32(weights[symbol]) * differ
-    return total
 
 
 def tied_average_precision(apart: NDArray[Any], relevant: NDArray[np.bool_]) -> float:

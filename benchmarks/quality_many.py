@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from machine import provenance, refuse_private_names
+from quality_rsh import distances as code_distances
 from rankhash import ITQ, JRSH, MLH, Hasher
 from rankhash.evaluation import metrics
-from sets import F32, FILES, N_NEIGHBORS, add_data_option, load
+from sets import F32, FILES, N_NEIGHBORS, add_data_option, distances, load
 
 RESULTS = Path(__file__).parent / "results" / "quality_many.json"
 SETS = ("mnist", "cifar10-gist", "glove", "sift", "trivia-text")
@@ -105,12 +106,11 @@ def held_out(folder: Path, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 def truth(database: F32, queries: F32) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which vectors ``(n_queries, n)`` are within the distance, and which are the nearest of their query."""
-    a, b = queries.astype(np.float64), database.astype(np.float64)
-    squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
+    apart = distances(queries.astype(np.float64), database.astype(np.float64))
     wanted = N_NEIGHBORS * len(queries) - 1
-    similar = squares <= np.partition(squares, wanted, axis=None)[wanted]
-    nearest = np.zeros(squares.shape, bool)
-    np.put_along_axis(nearest, np.argpartition(squares, N_NEAREST, axis=1)[:, :N_NEAREST], values=True, axis=1)
+    similar = apart <= np.partition(apart, wanted, axis=None)[wanted]
+    nearest = np.zeros(apart.shape, bool)
+    np.put_along_axis(nearest, np.argpartition(apart, N_NEAREST, axis=1)[:, :N_NEAREST], values=True, axis=1)
     return similar, nearest
 
 
@@ -120,20 +120,14 @@ def measure(problem: Problem, hasher: Hasher) -> dict[str, Any]:
         start = time.thread_time()
         hasher.fit(problem.train)
         seconds = time.thread_time() - start
-        distances = hamming(hasher.transform(problem.queries), hasher.transform(problem.database))
+        found = code_distances(hasher.transform(problem.queries), hasher.transform(problem.database))
     return {
-        "pairs": round(metrics.average_precision(distances, problem.similar), 5),
-        "queries": round(metrics.mean_average_precision(distances, problem.similar), 5),
-        "recall": round(metrics.mean(metrics.recall_at(distances, problem.nearest, DEPTH)), 5),
-        "ball": round(metrics.mean(metrics.ball_precision(distances, problem.similar, RADIUS)), 5),
+        "pairs": round(metrics.average_precision(found, problem.similar), 5),
+        "queries": round(metrics.mean_average_precision(found, problem.similar), 5),
+        "recall": round(metrics.mean(metrics.recall_at(found, problem.nearest, DEPTH)), 5),
+        "ball": round(metrics.mean(metrics.ball_precision(found, problem.similar, RADIUS)), 5),
         "thread_seconds": round(seconds, 1),
     }
-
-
-def hamming(queries: NDArray[np.uint8], database: NDArray[np.uint8]) -> NDArray[np.int16]:
-    """Distances ``(n_queries, n)`` of codes of arity 2."""
-    a, b = (2 * symbols.astype(np.float32) - 1 for symbols in (queries, database))
-    return ((queries.shape[1] - a @ b.T) / 2).astype(np.int16)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,14 @@ def draw(page: Path, result: dict[str, Any], *options: str) -> subprocess.Comple
     return run_script("render.py", page, "--results", page.parent, *options)
 
 
+def drawn(page: Path, *blocks: str) -> str:
+    """The page with some blocks, drawn from the results beside it."""
+    page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
+    done = draw(page, fabricated([1e-4], [7e-4]))
+    assert done.returncode == 0, done.stderr
+    return page.read_text(encoding="utf-8")
+
+
 def test_table_is_drawn_from_the_median_and_the_better_mode(page: Path) -> None:
     done = draw(page, fabricated([1e-4, 9e-4, 1e-4], [7e-4, 7e-4, 1e-5]))
     text = page.read_text(encoding="utf-8")
@@ -120,9 +128,7 @@ def test_reports_of_kills_and_of_memory_are_drawn(page: Path) -> None:
     }
     for name, result in results.items():
         (page.parent / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
-    page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in results), encoding="utf-8")
-    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
-    text = page.read_text(encoding="utf-8")
+    text = drawn(page, *results)
     assert "| kills | 7 |\n| acknowledged | 5 |" in text
     assert "damaged files** | **1** |" in text
     assert "| add | 10,000 × 128 | 5 | 100 | 1.5 |" in text
@@ -135,9 +141,7 @@ def test_the_scale_run_is_drawn_with_what_was_not_reached(page: Path) -> None:
     row |= {"kind": "sift", "n": 100_000_000, "commit": "0123456789ab", "tables_agree": False}
     facts = {"machine": {"cpu": "Some CPU"}, "commit": "0123456789ab", "dirty": False, "date": "2026-01-01T00:00Z"}
     (page.parent / "scale.json").write_text(json.dumps({"provenance": facts, "rows": [row]}), encoding="utf-8")
-    page.write_text("<!-- bench:scale -->\n<!-- /bench:scale -->\n", encoding="utf-8")
-    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
-    text = page.read_text(encoding="utf-8")
+    text = drawn(page, "scale")
     assert "| a single exact query by scan | 61.5 ms (not reached) | ≤ 60 ms |" in text
     assert "| 256 queries, × FAISS one-hot | 61.5 | ≥ 6 |" in text
     assert "Tables and scan disagreed" in text
@@ -153,9 +157,7 @@ def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
     assert all(record["requests"] > 0 and not record["errors"] for record in result["records"])
     assert result["idle"]["connections"] == result["idle"]["open_at_the_end"] == 200
     assert result["soak"]["errors"] == 0
-    page.write_text("<!-- bench:serve -->\n<!-- /bench:serve -->\n", encoding="utf-8")
-    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
-    text = page.read_text(encoding="utf-8")
+    text = drawn(page, "serve")
     assert "| binary, 64 vectors, 156 requests a second, at random times | 8 |" in text
     assert "| JSON, one vector, 750 requests a second, evenly | 64 |" in text
     assert "not a measurement" in text
@@ -165,9 +167,7 @@ def test_quick_run_against_postgres_is_right_and_drawn(page: Path, postgres: str
     kept = page.parent / "engines_postgres.json"
     done = run_script("engines_postgres.py", "--quick", "--server", postgres, "--out", kept)
     assert done.returncode == 0, done.stdout + done.stderr
-    page.write_text("<!-- bench:engines_postgres -->\n<!-- /bench:engines_postgres -->\n", encoding="utf-8")
-    assert draw(page, fabricated([1e-4], [7e-4])).returncode == 0
-    text = page.read_text(encoding="utf-8")
+    text = drawn(page, "engines_postgres")
     assert text.count("3,000 codes, L=32, K=4: 96 bits") == 4
     assert "answers differ" not in text
 
@@ -282,8 +282,8 @@ def test_quick_run_of_dask_gives_right_answers_and_tables(tmp_path: Path) -> Non
     blocks = ["dask_goals", "dask_fanout", "dask_node", "dask_merge", "dask_scale"]
     page = tmp_path / "page.md"
     page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
-    drawn = run_script("render.py", page, "--results", tmp_path)
-    assert drawn.returncode == 0, drawn.stderr
+    done = run_script("render.py", page, "--results", tmp_path)
+    assert done.returncode == 0, done.stderr
     text = page.read_text(encoding="utf-8")
     assert text.count("Quick run on small data: not a measurement.") == len(blocks)
     assert "**Extrapolated**, not measured" in text

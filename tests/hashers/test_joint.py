@@ -13,7 +13,6 @@ from rankhash.codes import CodeLayout
 from rankhash.errors import InvalidInputError
 from rankhash.hashers._frame import MAX_AXES, measure_frame
 from rankhash.hashers._grids import Grids
-from rankhash.hashers._nearest import SimilarAndClose
 from rankhash.hashers._objectives import (
     CLOSE_ONLY,
     LEFT_OUT,
@@ -21,6 +20,7 @@ from rankhash.hashers._objectives import (
     AveragePrecision,
     BallPrecision,
     Likelihood,
+    SimilarAndClose,
     average_precision,
     best_threshold,
 )

@@ -119,7 +119,7 @@ def test_codes_of_many_vectors_rank_pairs_better_than_itq_and_find_the_nearest_i
 
 def test_of_very_many_vectors_a_sample_is_learned_from_in_which_neighbours_are_not_too_rare(monkeypatch):
     points, y = uneven(2000), np.arange(2000) % 10
-    monkeypatch.setattr(_recipes, "MAX_NEIGHBORLY", 600)
+    monkeypatch.setattr(_recipes, "MAX_UNLABELED", 600)
     monkeypatch.setattr(_recipes, "MAX_RARITY", 20)
 
     def gathered(y=None, max_points=10_000):

@@ -34,6 +34,13 @@ MEMORY = 0.9
 SMOOTHING = 0.25
 """The width of the Gaussian over histograms for average precision, in roots of the number of symbols."""
 
+CLOSE_WEIGHT, MAX_CLOSE_WEIGHT = 8.0, 2.0
+"""What ranking close pairs first counts beside similar ones, over the root of the number of symbols, and at most: the
+longer codes are, the more of the nearest they find anyway."""
+
+RARE = 0.005
+"""The share of similar pairs from which on close ones count less: most points then have similar ones."""
+
 STEEPNESS = 4.0
 """How fast likelihood changes with the agreement, in inverse roots of the number of symbols."""
 
@@ -126,6 +133,37 @@ def average_precision(similar: F64, dissimilar: F64) -> tuple[float, F64, F64]:
     by_similar = (a / ranked + np.cumsum(share * (b / ranked)) - value) / total
     by_dissimilar = -np.cumsum(share * (a / ranked)) / total
     return value, by_similar, by_dissimilar
+
+
+class SimilarAndClose:
+    """The average precision of the similar pairs, and that of the pairs that are close for where they are.
+
+    Of many points, most similar pairs are in dense regions; that codes tell those from all other pairs alike is what
+    searches within a distance need. The nearest of a point in a sparse region are no similar pairs, but they are
+    close: that codes find them is what searches for the nearest need.
+
+    Parameters
+    ----------
+    n_symbols
+        The largest agreement.
+    share
+        The share of all pairs that are similar, and of those that are close.
+    """
+
+    def __init__(self, n_symbols: int, share: float, n_threads: int) -> None:
+        usual = min(CLOSE_WEIGHT / np.sqrt(n_symbols), MAX_CLOSE_WEIGHT)
+        self.weight = usual * min(1.0, RARE / share)
+        self._similar, self._close = (
+            AveragePrecision(n_symbols, (1 - share, share), whole=False, n_threads=n_threads) for _ in range(2)
+        )
+
+    def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
+        """See :class:`Objective`."""
+        similar, slopes = self._similar.slopes(agreement.copy(), AS_SIMILAR[labels], progress)
+        close, added = self._close.slopes(agreement, AS_CLOSE[labels], progress)
+        added *= np.float32(self.weight)
+        slopes += added
+        return similar + self.weight * close, slopes
 
 
 class Likelihood(HistogramObjective):

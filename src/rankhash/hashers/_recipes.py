@@ -16,8 +16,7 @@ from ._frame import Frame, measure_frame
 from ._grids import Grids
 from ._joint import JointLearner
 from ._kernel import RBFAnchors, some_rows, take_rows
-from ._nearest import SimilarAndClose
-from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective
+from ._objectives import AveragePrecision, BallPrecision, Likelihood, Objective, SimilarAndClose
 from ._reduced import is_reduced
 
 MAX_FLOATS = 1 << 28
@@ -26,7 +25,7 @@ MAX_FLOATS = 1 << 28
 WHOLE = 1500
 """Up to so many points every step sees all of them."""
 
-MAX_NEIGHBORLY = 200_000
+MAX_UNLABELED = 200_000
 """Points whose neighbours are learned from at most: in all steps, random batches see about twice as many."""
 
 MAX_RARITY = 1000
@@ -115,7 +114,7 @@ def gather(training: Training, rng: np.random.RandomState, max_points: int, n_ne
 def _most(known: PairSource | None, data: VectorBatches, max_points: int) -> int:
     if isinstance(known, GivenPairs):
         return data.n_rows
-    most = max_points if known is not None else min(max_points, MAX_NEIGHBORLY)
+    most = max_points if known is not None else min(max_points, MAX_UNLABELED)
     return max(3, min(most, MAX_FLOATS // data.n_features))
 
 
