@@ -1,125 +1,121 @@
-"""Draw the tables from the raw results: ``python benchmarks/render.py [--check] [--results DIR] [FILE ...]``.
+"""Draw tables, figures and the verdict from the raw results: ``python benchmarks/render.py [--check] [FILE ...]``.
 
-What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table of the group
-``scan``; ``bench:scan_goals`` takes only its lines that have a goal. Further ones are named by
-``BLOCKS`` of ``quality_tables``, ``rsh_tables``, ``jrsh_tables`` and ``engines_tables``, and by ``reports.REPORTS``.
-Needs nothing but Python.
+What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table ``scan``. A benchmark
+that compares with peers has a table of its own name, and with ``_goals`` behind it one of the lines that have a goal.
+Any other benchmark without a table in ``drawing/`` has one with its keys and numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import engines_tables
-import jrsh_tables
-import quality_tables
-import rsh_tables
-from reports import REPORTS
-from summary import Row, rows
+from drawing import dask_engine, frontier, quality, reproduced, scale, systems, training
+from drawing.comparisons import comparison_table
+from drawing.markdown import NOT_MEASURED, heading, line, with_origin
+from drawing.verdict import read_verdict
+from harness.results import RESULTS, Results, read_results
+from harness.running import benchmarks
 
-HERE = Path(__file__).parent
-FILES = [HERE.parent / "README.md", *sorted((HERE.parent / "docs").rglob("*.md"))]
-BLOCKS = quality_tables.BLOCKS | rsh_tables.BLOCKS | jrsh_tables.BLOCKS | engines_tables.BLOCKS
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images"
+TABLES = frontier.TABLES | quality.TABLES | training.TABLES | scale.TABLES | systems.TABLES | dask_engine.TABLES
+FIGURES = systems.FIGURES | frontier.FIGURES | training.FIGURES | scale.FIGURES
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
-HEADER = "| case | unit | ours | peer | ratio | goal | reached |\n|---|---|--:|--:|--:|--:|---|"
-GROUPS = ["scan", "single", "lookup", "tables", "filter", "encode", "threads", "memory", "collection"]
 
 
 def main() -> int:
-    """0 if every file is up to date (or now is), 1 if ``--check`` found a stale one."""
-    parser = argparse.ArgumentParser(description="Draw the benchmark tables from the raw results.")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="Markdown files with bench markers")
-    parser.add_argument("--results", type=Path, default=HERE / "results")
-    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a file is stale")
-    args = parser.parse_args()
-    results = load_results(args.results)
-    drawn = {name: draw(args.results) for name, draw in BLOCKS.items()}
+    """0 if everything is up to date (or now is), 1 if ``--check`` found something stale."""
+    args = _arguments()
+    if args.show:
+        print("\n".join(table(name, args.results) for name in args.show))
+        return 0
     stale = False
-    for path in args.files or [path for path in FILES if path.exists()]:
-        text = path.read_text(encoding="utf-8")
-        new = render(text, results, path.name, drawn)
-        if new != text and args.check:
-            stale = True
-            print(f"{path.name} is stale: run python benchmarks/render.py")
-        elif new != text:
-            path.write_text(new, encoding="utf-8")
-            print(f"{path.name}: tables drawn")
+    for path, text in drawn_files(args.files, args.results).items():
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale |= args.check
+        if not args.check:
+            path.write_text(text, encoding="utf-8")
+        print(f"{path.name} is stale: run python benchmarks/render.py" if args.check else f"{path.name}: drawn")
     return 1 if stale else 0
 
 
-def load_results(folder: Path) -> dict[str, dict[str, Any]]:
-    """The results of every group that was measured."""
-    paths = {name: folder / f"{name}.json" for name in (*GROUPS, *REPORTS)}
-    return {group: json.loads(path.read_text(encoding="utf-8")) for group, path in paths.items() if path.exists()}
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Draw tables, figures and the verdict from the raw results.")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="Markdown files; all and figures if none")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results: benchmarks/results")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if something is stale")
+    parser.add_argument("--show", nargs="+", metavar="TABLE", help="only print these tables")
+    return parser.parse_args()
 
 
-def render(text: str, results: dict[str, dict[str, Any]], name: str, drawn: dict[str, str] | None = None) -> str:
-    """``text`` with every block between markers drawn anew; ``drawn`` are tables that are not of a group."""
+def drawn_files(files: list[Path], folder: Path) -> dict[Path, str]:
+    """What the files must hold; without names, all pages, figures and the verdict."""
+    pages = files or [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    drawn = {path: render(path.read_text(encoding="utf-8"), path.name, folder) for path in pages if path.exists()}
+    if not files:
+        drawn[DOCS / "verdict.md"] = read_verdict(folder / "reproduce")
+        for name, (benchmark, draw) in FIGURES.items():
+            if (results := _results(benchmark, folder)).rows:
+                drawn[IMAGES / name] = draw(results)
+    return drawn
+
+
+def render(text: str, page: str, folder: Path) -> str:
+    """``text`` with every block between markers drawn anew."""
     markers, blocks = len(MARKER.findall(text)), len(BLOCK.findall(text))
     if markers != 2 * blocks:
-        raise SystemExit(f"{name} has {markers} bench markers but {blocks} closed blocks; close each with its own name")
-    known = drawn or {}
-    return BLOCK.sub(lambda match: match[1] + (known.get(match[2]) or _block(match[2], results, name)) + match[3], text)
+        raise SystemExit(f"{page} has {markers} bench markers but {blocks} closed blocks; close each with its own name")
+    try:
+        return BLOCK.sub(lambda match: match[1] + table(match[2], folder) + match[3], text)
+    except LookupError as error:
+        raise SystemExit(f"{page} asks for {error.args[0]}") from None
 
 
-def _block(block: str, results: dict[str, dict[str, Any]], name: str) -> str:
-    """The table of a group, or with ``_goals`` behind its name only the lines that have a goal."""
-    group = block.removesuffix("_goals")
-    if group not in GROUPS and block not in REPORTS:
-        known = f"{', '.join(GROUPS)}, each also with _goals, and {', '.join(REPORTS)}"
-        raise SystemExit(f"{name} asks for bench:{block}; there are {known}")
-    if group not in results:
-        return "_Not measured yet._\n"
-    if block in REPORTS:
-        return REPORTS[block](results[block])
-    lines = _lines(results[group], only_goals=block != group)
-    return "\n".join([HEADER, *lines, "", _origin(results[group])]) + "\n"
+def table(name: str, folder: Path) -> str:
+    """The table of that name as Markdown, or a sentence if it was not measured yet."""
+    if name in reproduced.TABLES:
+        return reproduced.TABLES[name](reproduced.Runs(folder / "reproduce"))
+    benchmark, draw = TABLES.get(name) or _default(name)
+    results = _results(benchmark, folder)
+    return draw(results) if results.rows else NOT_MEASURED
 
 
-def _lines(result: dict[str, Any], *, only_goals: bool) -> list[str]:
-    out = []
-    for case in result["cases"]:
-        wrong = case["answers"]["agree"] is False
-        out += [_line(row, wrong=wrong) for row in rows(case) if row.reached is not None or not only_goals]
-    return out
+def _default(name: str) -> tuple[str, Callable[[Results], str]]:
+    benchmark = name.removesuffix("_goals")
+    if benchmark not in benchmarks():
+        known = sorted({*benchmarks(), *TABLES, *reproduced.TABLES})
+        raise LookupError(f"bench:{name}; there are {', '.join(known)}")
+    return (
+        benchmark,
+        lambda results: (
+            comparison_table(results, only_goals=name != benchmark)
+            if "comparisons" in results.rows[0].values
+            else plain_table(results)
+        ),
+    )
 
 
-def _line(row: Row, *, wrong: bool) -> str:
-    reached = {None: "", True: "yes", False: "**no**"}[row.reached]
-    cells = [
-        row.case,
-        row.unit,
-        _number(row.ours),
-        f"{row.peer} {_number(row.theirs)}",
-        f"{row.ratio:.2f}",
-        row.goal,
-        "**answers differ**" if wrong else reached,
-    ]
-    return "| " + " | ".join(cells) + " |"
+def plain_table(results: Results) -> str:
+    """Keys and numbers, one line per row."""
+    first = results.rows[0]
+    names = [name for name, value in first.values.items() if isinstance(value, (int, float)) and name != "agree"]
+    title, *keys = first.key
+    lines = heading(title, [*keys, *names])
+    for row in results:
+        numbers = (f"{row[name]:,.4g}" if isinstance(row[name], float) else str(row[name]) for name in names)
+        lines.append(line(str(row[title]), [*(str(row[key]) for key in keys), *numbers]))
+    return with_origin(lines, results)
 
 
-def _number(value: float) -> str:
-    """Three significant digits, and no fewer than stand before the point."""
-    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
-
-
-def _origin(result: dict[str, Any]) -> str:
-    machine, versions = result["machine"], result["versions"]
-    facts = [
-        f"{machine['cpu']}, {machine['cores']} cores, {result['isa']}",
-        f"commit {result['commit'][:10]}" + (" with uncommitted changes" if result["dirty"] else ""),
-        f"FAISS {versions['faiss-cpu']}, NumPy {versions['numpy']}",
-        result["date"][:10],
-        f"load {result['load_before'][0]:.1f} before, {result['load_after'][0]:.1f} after",
-    ]
-    warning = "**Quick run on small data: not a measurement.** " if result["quick"] else ""
-    return f"{warning}_{'; '.join(facts)}._"
+def _results(benchmark: str, folder: Path) -> Results:
+    return read_results(benchmarks()[benchmark], folder)
 
 
 if __name__ == "__main__":

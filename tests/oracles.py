@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations, product
 
 import numpy as np
@@ -100,6 +101,23 @@ def window_scores(vectors, windows):
     return scores
 
 
+def slices(vectors, projections, bias, width, arity):
+    """The number of the slice of each vector and direction, modulo the arity, and the distance to each number's slice.
+
+    The distance is measured in widths, to the nearest of many slices on both sides.
+    """
+    symbols = np.empty((len(vectors), len(projections)), int)
+    tables = np.empty((*symbols.shape, arity))
+    for i, x in enumerate(vectors.astype(np.float64)):
+        for j, (w, b) in enumerate(zip(projections.astype(np.float64), bias, strict=True)):
+            position = (w @ x + b) / float(width)
+            symbols[i, j] = np.floor(position) % arity
+            for value in range(arity):
+                near = [s for s in np.floor(position) + np.arange(-arity, arity + 1) if s % arity == value]
+                tables[i, j, value] = min(max(s - position, position - s - 1, 0) for s in near)
+    return symbols, tables
+
+
 def winners(scores):
     """The first of the largest, and by how much it leads."""
     ordered = np.sort(scores, axis=2)
@@ -147,6 +165,53 @@ def train_pairs(x, pairs, labels, weights, hinge, rho, lam, rate, rate_step, ave
     return w, np.mean(history, axis=0) if history else w, total
 
 
+def paper_error(h_i, h_j, s, rho, lam):
+    """The paper's error e(h_i, h_j, s_ij)."""
+    return rho * (h_i != h_j) if s == 1 else lam * (1 - (h_i != h_j))
+
+
+def paper_step(w, x_i, x_j, s, rho, lam, rate):
+    """One update of the paper's W: the largest entry of the K × K matrix m is the rival, the codes are the winners."""
+    y_i, y_j = w @ x_i, w @ x_j
+    m = [[y_i[k] + y_j[n] + (lam * (1 - s) if k == n else rho * s) for n in range(len(w))] for k in range(len(w))]
+    k, n = np.unravel_index(np.argmax(m), np.shape(m))
+    one = np.eye(len(w))
+    step = np.outer(one[y_i.argmax()] - one[k], x_i) + np.outer(one[y_j.argmax()] - one[n], x_j)
+    return w + rate * step
+
+
+def algorithm_1(x, pairs, labels, picked, starts, rho, lam, rate):
+    """The paper's Algorithm 1: the projections of each function, from its start and the pairs it picks."""
+    learned = []
+    for w, picks in zip(starts, picked, strict=True):
+        w = w.astype(np.float64)
+        for t in picks:
+            w = paper_step(w, x[pairs[t][0]], x[pairs[t][1]], int(labels[t]), rho, lam, rate)
+        learned.append(w)
+    return learned
+
+
+def algorithm_2(x, pairs, labels, picked, starts, rho, lam, rate, on_step=True):
+    """The paper's Algorithm 2: the projections, the errors and the α before each function; α scales the step or not."""
+    alpha = np.ones(len(pairs))
+    learned, errors, alphas = [], [], []
+    for w, picks in zip(starts, picked, strict=True):
+        w = w.astype(np.float64)
+        alphas.append(alpha)
+        for t in picks:
+            eta = rate * alpha[t] if on_step else rate
+            w = paper_step(w, x[pairs[t][0]], x[pairs[t][1]], int(labels[t]), rho, lam, eta)
+        h = [(w @ point).argmax() for point in x]
+        e = np.array([paper_error(h[i], h[j], s, rho, lam) for (i, j), s in zip(pairs, labels, strict=True)])
+        epsilon = (alpha * e).sum() / alpha.sum()
+        theta = np.log((1 - epsilon) / epsilon)
+        grown = alpha * np.exp(theta * e)
+        alpha = grown * alpha.sum() / grown.sum()
+        learned.append(w)
+        errors.append(epsilon)
+    return learned, errors, [*alphas, alpha]
+
+
 def average_precision(distances, relevant):
     """The area under the curve of precision over recall, one point a radius, by trapezoids."""
     area, last_recall, last_precision = 0.0, 0.0, None
@@ -158,12 +223,12 @@ def average_precision(distances, relevant):
     return area
 
 
-def pair_histograms(agreement, labels, top, n_bins):
-    """Histograms of the agreement of pairs i < j, dissimilar ones first; a pair is shared by the bins around it."""
-    histograms = np.zeros((2, n_bins))
+def pair_histograms(agreement, labels, top, n_bins, n_kinds=2):
+    """Histograms of the agreement of pairs i < j, one per label; a pair is shared by the bins around it."""
+    histograms = np.zeros((n_kinds, n_bins))
     for i in range(len(agreement)):
         for j in range(i + 1, len(agreement)):
-            if labels[i, j] <= 1:
+            if labels[i, j] < n_kinds:
                 place = min(max(float(agreement[i, j]) * (n_bins - 1) / top, 0.0), n_bins - 1.0)
                 below = min(int(place), n_bins - 2)
                 histograms[labels[i, j], below] += 1 - (place - below)
@@ -173,10 +238,10 @@ def pair_histograms(agreement, labels, top, n_bins):
 
 def pair_slopes(agreement, labels, top, tables):
     """The entry of a pair's table for the bin below its agreement; 0 for pairs that are left out."""
-    n_bins = tables.shape[1]
+    n_kinds, n_bins = tables.shape
     slopes = np.zeros(agreement.shape, np.float32)
     for pair, label in np.ndenumerate(labels):
-        if label <= 1:
+        if label < n_kinds:
             place = np.float32(agreement[pair]) * (np.float32(n_bins - 1) / np.float32(top))
             slopes[pair] = tables[label, min(int(max(place, 0)), n_bins - 2)]
     return slopes
@@ -277,3 +342,59 @@ def refine_once(x, symbols, rows, crossing, penalty, n_sweeps):
                 if losses.min() < losses[code[place]] - 1e-9:
                     code[place] = losses.argmin()
     return symbols
+
+
+# ---- Near-duplicates -------------------------------------------------------------------------------------------------
+
+
+def near_pairs(distances, radius, same):
+    """Positions and distances of all pairs within the radius, in the order (first, second)."""
+    near = distances <= np.float32(radius)
+    first, second = np.nonzero(np.triu(near, 1) if same else near)
+    return first, second, distances[first, second]
+
+
+def components(pairs):
+    """The sets that the pairs connect, as sorted lists."""
+    sets = []
+    for pair in pairs:
+        touched = [one for one in sets if one & set(pair)]
+        sets = [one for one in sets if one not in touched] + [set(pair).union(*touched)]
+    return sorted(sorted(one) for one in sets)
+
+
+def complete_linkage(distances, radius):
+    """Groups of two or more by complete linkage; of equal distances the groups with smaller members merge first."""
+    groups = [[i] for i in range(len(distances))]
+    while True:
+        links = [
+            (distances[np.ix_(a, b)].max(), a[0], b[0], i, j)
+            for i, a in enumerate(groups)
+            for j, b in enumerate(groups)
+            if a[0] < b[0]
+        ]
+        best = min(links, default=None)
+        if best is None or best[0] > radius:
+            return sorted(group for group in groups if len(group) > 1)
+        _, _, _, i, j = best
+        merged = sorted(groups[i] + groups[j])
+        groups = [group for place, group in enumerate(groups) if place not in (i, j)] + [merged]
+
+
+def shingles(text, unit, size):
+    """The set of all runs of characters or words of a text; a shorter text is one run."""
+    text = " ".join(text.casefold().split())
+    units = list(text) if unit == "character" else re.findall(r"\w+", text)
+    runs = [tuple(units[i : i + size]) for i in range(len(units) - size + 1)]
+    return set(runs or ([tuple(units)] if units else []))
+
+
+def near_texts(texts, unit, size, threshold):
+    """Jaccard similarities of at least the threshold by pair."""
+    sets = [shingles(text, unit, size) for text in texts]
+    found = {}
+    for j, b in enumerate(sets):
+        for i, a in enumerate(sets[:j]):
+            if a and b and len(a & b) >= threshold * len(a | b):
+                found[i, j] = len(a & b) / len(a | b)
+    return found

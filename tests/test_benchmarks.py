@@ -1,13 +1,14 @@
-"""The benchmark harness: it runs, tells wrong answers from right ones, and draws tables from raw results."""
+"""The benchmark harness: it resumes, tells wrong answers from right ones, and draws tables from raw results."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import json
+import os
+import socket
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,29 @@ from typing import Any
 import numpy as np
 import pytest
 
+from drawing.scale import BILLION_COLUMNS
+from harness import answers, timing
+from harness.provenance import refuse_private_names
+from harness.ratios import lines_of
+from harness.results import RESULTS, Results, Row, read_results
+from harness.running import FOLDERS, Run, agrees, benchmarks, measure
+from rankhash import Collection
+from systems import soak
+from systems._soak_clients import Ledger, Tally, vectors_of
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-GROUPS = sorted(path.stem for path in (BENCHMARKS / "configs").glob("*.json"))
+ORIGIN = {
+    "version": "0.1.0",
+    "commit": "0123456789abcdef",
+    "cpu": "Some CPU",
+    "cores": 2,
+    "isa": "avx2",
+    "date": "2026-01-01T00:00Z",
+    "quick": False,
+    "versions": {"faiss-cpu": "1.0", "numpy": "2.0"},
+    "load_before": [0.1, 0, 0],
+    "load_after": [0.2, 0, 0],
+}
 
 needs_faiss = pytest.mark.skipif(
     importlib.util.find_spec("faiss") is None,
@@ -24,37 +46,32 @@ needs_faiss = pytest.mark.skipif(
 )
 
 
-def run_script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run_script(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHMARKS / name), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | environment
+    )
 
 
-def fabricated(ours: list[float], theirs: list[float], *, agree: bool = True) -> dict[str, Any]:
-    """A result with one case, in which the peer has a slow and a fast mode."""
+def keep(folder: Path, name: str, *rows: Row) -> None:
+    path = folder / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(Results(name, list(rows)).text(), encoding="utf-8")
+
+
+def fabricated(ours: list[float], theirs: list[float], *, agree: bool = True) -> Row:
+    """A case in which the peer has a slow and a fast mode."""
     samples = {"ours": ours, "faiss:heap": [9 * t for t in theirs], "faiss:counting": theirs}
-    case = {
-        "name": "64 bits",
+    values = {
         "goals": {"faiss": {"at_least": 6}},
         "unit": "ns per code·query",
         "scale": 1e9 / 1e6,
         "clock": "thread",
-        "answers": {"agree": agree, "checked": ""},
+        "agree": agree,
         "comparisons": [{"peer": "faiss", "title": "FAISS", "kind": "speedup", "n_bytes": 0, "show_variant": True}],
         "samples": {"thread": samples},
     }
-    return {
-        "group": "scan",
-        "quick": False,
-        "machine": {"cpu": "Some CPU", "cores": 2},
-        "isa": "avx2",
-        "commit": "0123456789abcdef",
-        "dirty": False,
-        "versions": {"faiss-cpu": "1.0", "numpy": "2.0"},
-        "date": "2026-01-01T00:00Z",
-        "load_before": [0.1, 0, 0],
-        "load_after": [0.2, 0, 0],
-        "cases": [case],
-    }
+    return Row({"case": "64 bits"}, values, ORIGIN)
 
 
 @pytest.fixture
@@ -64,17 +81,104 @@ def page(tmp_path: Path) -> Path:
     return path
 
 
-def draw(page: Path, result: dict[str, Any], *options: str) -> subprocess.CompletedProcess[str]:
-    (page.parent / "scan.json").write_text(json.dumps(result), encoding="utf-8")
+def draw(page: Path, row: Row, *options: str) -> subprocess.CompletedProcess[str]:
+    keep(page.parent, "speed/scan", row)
     return run_script("render.py", page, "--results", page.parent, *options)
 
 
 def drawn(page: Path, *blocks: str) -> str:
     """The page with some blocks, drawn from the results beside it."""
     page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
-    done = draw(page, fabricated([1e-4], [7e-4]))
+    done = run_script("render.py", page, "--results", page.parent)
     assert done.returncode == 0, done.stderr
     return page.read_text(encoding="utf-8")
+
+
+# -- results ---------------------------------------------------------------------------------------------------------
+
+
+def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+    rows = [Row({"n": n}, {"ms": n / 3, "agree": None}, ORIGIN | {"commit": f"{n % 2}"}) for n in range(5)]
+    keep(tmp_path, "speed/some", *rows)
+    kept = read_results("speed/some", tmp_path)
+    assert kept.rows == rows
+    assert [origin["commit"] for origin in kept.origins] == ["0", "1"]
+    assert not read_results("speed/other", tmp_path).rows
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("[!r]*/*.json")), ids=lambda path: path.stem)
+def test_kept_results_have_one_shape_and_name_their_origin(path: Path) -> None:
+    name = f"{path.parent.name}/{path.stem}"
+    kept = read_results(name)
+    assert benchmarks()[path.stem] == name
+    assert path.read_text(encoding="utf-8") == kept.text()
+    assert len({str(row.key) for row in kept}) == len(kept.rows) > 0
+    assert all(origin["commit"] for origin in kept.origins)
+    assert any({"cpu", "isa", "date", "versions", "cores"} <= origin.keys() for origin in kept.origins)
+    assert agrees(kept)
+
+
+def test_names_of_benchmarks_differ_and_each_has_rows() -> None:
+    paths = [path for folder in FOLDERS for path in (BENCHMARKS / folder).iterdir()]
+    names = [path.stem for path in paths if path.suffix == ".py" and not path.name.startswith("_")]
+    assert sorted(names) == sorted(benchmarks())
+    assert all("\ndef rows(run: Run)" in path.read_text() for path in paths if path.stem in benchmarks())
+
+
+def test_private_names_are_refused() -> None:
+    refuse_private_names('{"cpu": "Some CPU"}')
+    for private in (socket.gethostname(), str(Path.home()), str(BENCHMARKS.parent)):
+        if len(private) > 3:
+            with pytest.raises(RuntimeError, match="must not name this machine"):
+                refuse_private_names(f"measured at {private}")
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A benchmark of three rows that notes what it measures, in the place of ``memory``."""
+    measured: list[int] = []
+
+    def rows(run: Run) -> Any:
+        for key in run.wanted({"n": n} for n in (1, 2, 3)):
+            measured.append(key["n"])
+            yield Row(key, {"twice": 2 * key["n"], "agree": key["n"] != 3})
+
+    monkeypatch.setattr("harness.running.load_benchmark", lambda _: SimpleNamespace(rows=rows))
+    return measured
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, counting: list[int]) -> None:
+    measure("memory", Run(only=("n=2",)), tmp_path)
+    assert counting == [2]
+    found = measure("memory", Run(), tmp_path)
+    assert counting == [2, 1, 3]
+    assert [row["n"] for row in found] == [1, 2, 3]
+    assert [row["n"] for row in read_results("speed/memory", tmp_path)] == [1, 2, 3]
+    measure("memory", Run(), tmp_path)
+    assert counting == [2, 1, 3]
+    measure("memory", Run(again=True, only=("n=1",)), tmp_path)
+    assert counting == [2, 1, 3, 1]
+    assert not agrees(found)
+
+
+def test_every_row_has_the_origin_of_its_own_run(tmp_path: Path, counting: list[int]) -> None:
+    old = Row({"n": 1}, {"twice": 2}, ORIGIN)
+    keep(tmp_path, "speed/memory", old)
+    found = measure("memory", Run(), tmp_path).rows
+    assert counting == [2, 3]
+    assert found[0] == old
+    assert found[1].origin == found[2].origin != ORIGIN
+    assert {"load_before", "load_after", "kernel", "blas", "cpu", "commit", "isa"} <= found[1].origin.keys()
+
+
+def test_a_benchmark_without_a_table_gets_one_of_its_keys_and_numbers(page: Path) -> None:
+    keep(page.parent, "speed/memory", Row({"kind": "flat", "n": 5}, {"ms": 1.25, "agree": True}, ORIGIN))
+    text = drawn(page, "memory", "kill")
+    assert "| kind | n | ms |\n| --- | --: | --: |\n| flat | 5 | 1.25 |\n" in text
+    assert "_Not measured yet._" in text
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def test_table_is_drawn_from_the_median_and_the_better_mode(page: Path) -> None:
@@ -82,26 +186,28 @@ def test_table_is_drawn_from_the_median_and_the_better_mode(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert done.returncode == 0, done.stderr
     assert "| 64 bits | ns per code·query | 0.100 | FAISS (counting) 0.700 | 7.00 | ≥ 6 | yes |" in text
-    assert "Some CPU, 2 cores, avx2; commit 0123456789;" in text
+    assert "Some CPU, 2 cores, avx2; commit 0123456789; FAISS 1.0, NumPy 2.0;" in text
+    assert "load 0.1 before, 0.2 after" in text
     assert text.startswith("above\n")
     assert text.endswith("below\n")
     assert "old" not in text
 
 
-def test_missed_goal_and_wrong_answer_are_shown(page: Path) -> None:
-    draw(page, fabricated([1e-4], [5e-4]))
-    assert "| 5.00 | ≥ 6 | **no** |" in page.read_text(encoding="utf-8")
-    draw(page, fabricated([1e-4], [7e-4], agree=False))
-    assert "**answers differ**" in page.read_text(encoding="utf-8")
+def test_missed_goal_and_wrong_answer_are_shown() -> None:
+    (missed,) = lines_of(fabricated([1e-4], [5e-4]))
+    assert (round(missed.ratio, 2), missed.goal, missed.reached) == (5.0, "≥ 6", False)
+    (wrong,) = lines_of(fabricated([1e-4], [7e-4], agree=False))
+    assert wrong.reached is False
 
 
 def test_check_finds_a_stale_page_and_leaves_it_alone(page: Path) -> None:
     before = page.read_text(encoding="utf-8")
-    result = fabricated([1e-4], [7e-4])
-    assert draw(page, result, "--check").returncode == 1
+    row = fabricated([1e-4], [7e-4], agree=False)
+    assert draw(page, row, "--check").returncode == 1
     assert page.read_text(encoding="utf-8") == before
-    assert draw(page, result).returncode == 0
-    assert draw(page, result, "--check").returncode == 0
+    assert draw(page, row).returncode == 0
+    assert draw(page, row, "--check").returncode == 0
+    assert "**answers differ**" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["<!-- bench:scan -->\n", "<!-- bench:nothing -->\n<!-- /bench:nothing -->\n"])
@@ -113,75 +219,45 @@ def test_unclosed_or_unknown_marker_is_refused(page: Path, text: str) -> None:
     assert page.read_text(encoding="utf-8") == text
 
 
-def test_reports_of_kills_and_of_memory_are_drawn(page: Path) -> None:
-    origin = {
-        "machine": {"cpu": "Some CPU", "cores": 2},
-        "commit": "0123456789abcdef",
-        "dirty": False,
-        "date": "2026-01-01",
-    }
+def test_kills_and_memory_are_drawn_with_what_failed_and_with_notes(page: Path) -> None:
     changes = {"acknowledged": 5, "the whole change under way was kept": 2}
-    row = {"verb": "add", "rows": 10_000, "features": 128, "file_megabytes": 5, "megabytes": 99.7, "seconds": 1.5}
-    results = {
-        "kill": {"provenance": origin, "kills": 7, "seed": 0, "changes": changes, "failures": ["kill 3: lost"]},
-        "bounded": {"provenance": origin, "records": [row]},
-    }
-    for name, result in results.items():
-        (page.parent / f"{name}.json").write_text(json.dumps(result), encoding="utf-8")
-    text = drawn(page, *results)
+    values = {"kills": 7, "changes": changes, "failures": ["kill 3: lost"]}
+    keep(page.parent, "systems/kill", Row({"seed": 0}, values, ORIGIN | {"note": "an old disk"}))
+    key = {"verb": "add", "rows": 10_000, "features": 128}
+    values = {"file_megabytes": 5, "megabytes": 99.7, "seconds": 1.5}
+    keep(page.parent, "systems/cli_memory", Row(key, values, ORIGIN | {"commit": "abc+", "quick": True}))
+    text = drawn(page, "kill", "cli_memory")
     assert "| kills | 7 |\n| acknowledged | 5 |" in text
     assert "damaged files** | **1** |" in text
+    assert " Note: an old disk.\n" in text
     assert "| add | 10,000 × 128 | 5 | 100 | 1.5 |" in text
-    assert text.count("Some CPU, 2 cores; commit 0123456789; 2026-01-01") == 2
+    assert "not a measurement.** _Some CPU, 2 cores, avx2; commit abc+ with uncommitted changes;" in text
 
 
 def test_the_scale_run_is_drawn_with_what_was_not_reached(page: Path) -> None:
-    kept = json.loads((BENCHMARKS / "results" / "scale.json").read_text(encoding="utf-8"))["rows"][0]
-    row = {key: 61.5 if isinstance(value, float) else value for key, value in kept.items()}
-    row |= {"kind": "sift", "n": 100_000_000, "commit": "0123456789ab", "tables_agree": False}
-    facts = {"machine": {"cpu": "Some CPU"}, "commit": "0123456789ab", "dirty": False, "date": "2026-01-01T00:00Z"}
-    (page.parent / "scale.json").write_text(json.dumps({"provenance": facts, "rows": [row]}), encoding="utf-8")
+    kept = read_results("speed/scale").rows[0].values
+    values = {key: 61.5 if isinstance(value, float) else value for key, value in kept.items()}
+    key = {"kind": "sift", "n": 100_000_000}
+    keep(page.parent, "speed/scale", Row(key, values | {"tables_agree": False}, ORIGIN))
     text = drawn(page, "scale")
     assert "| a single exact query by scan | 61.5 ms (not reached) | ≤ 60 ms |" in text
     assert "| 256 queries, × FAISS one-hot | 61.5 | ≥ 6 |" in text
     assert "Tables and scan disagreed" in text
-    assert "1,000,000,000 codes" in text
 
 
-def test_the_load_of_the_server_is_measured_and_drawn(page: Path) -> None:
-    out = page.parent / "serve.json"
-    done = run_script("serve.py", "--quick", "--soak", 1, "--out", out)
-    result = json.loads(out.read_text(encoding="utf-8"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert result["agree"]
-    assert all(record["requests"] > 0 and not record["errors"] for record in result["records"])
-    assert result["idle"]["connections"] == result["idle"]["open_at_the_end"] == 200
-    assert result["soak"]["errors"] == 0
-    text = drawn(page, "serve")
-    assert "| binary, 64 vectors, 156 requests a second, at random times | 8 |" in text
-    assert "| JSON, one vector, 750 requests a second, evenly | 64 |" in text
-    assert "not a measurement" in text
+def test_a_billion_codes_are_drawn(page: Path) -> None:
+    values = dict.fromkeys((key for _, key, _ in BILLION_COLUMNS), 1.5) | {"batch_ms": 12345.6, "agree": False}
+    keep(page.parent, "speed/billion", Row({"n": 1_000_000_000}, values, ORIGIN))
+    text = drawn(page, "billion")
+    assert "| 1,000,000,000 | 1.5 | 1.50 |" in text
+    assert "| 12,346 |" in text
+    assert "**answers differ**" in text
 
 
-def test_quick_run_against_postgres_is_right_and_drawn(page: Path, postgres: str) -> None:
-    kept = page.parent / "engines_postgres.json"
-    done = run_script("engines_postgres.py", "--quick", "--server", postgres, "--out", kept)
-    assert done.returncode == 0, done.stdout + done.stderr
-    text = drawn(page, "engines_postgres")
-    assert text.count("3,000 codes, L=32, K=4: 96 bits") == 4
-    assert "answers differ" not in text
+# -- answers and clocks ----------------------------------------------------------------------------------------------
 
 
-def test_every_group_has_a_module_and_a_place_in_the_tables() -> None:
-    modules = sorted(path.stem for path in (BENCHMARKS / "groups").glob("[!_]*.py"))
-    order = (BENCHMARKS / "render.py").read_text(encoding="utf-8")
-    assert modules == GROUPS
-    assert all(f'"{group}"' in order for group in GROUPS)
-
-
-def test_wrong_answers_are_told_from_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    answers = importlib.import_module("answers")
+def test_wrong_answers_are_told_from_right_ones() -> None:
     whole, real = np.array([3.0, 1.0, 1.0, 2.0, np.inf]), np.array([3.5, 1.25, 1.5, 2.5, np.inf])
     assert answers.is_exact(np.array([1, 2, 3]), np.array([1, 1, 2]), whole)
     assert not answers.is_exact(np.array([2, 1, 3]), np.array([1, 1, 2]), whole)
@@ -193,98 +269,43 @@ def test_wrong_answers_are_told_from_right_ones(monkeypatch: pytest.MonkeyPatch)
     assert not answers.is_exact(np.array([1, 3]), np.array([1.25, 2.5]), real)
 
 
-def test_peer_may_differ_only_at_the_last_distance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    answers = importlib.import_module("answers")
+def test_peer_may_differ_only_at_the_last_distance() -> None:
     ours = SimpleNamespace(ids=np.array([[4, 7, 8]]), distances=np.array([[1, 2, 2]], np.float32))
     assert answers.same_up_to_ties(ours, np.array([[4, 9, 7]]), np.array([[2, 4, 4]]), 2)
     assert not answers.same_up_to_ties(ours, np.array([[5, 7, 8]]), np.array([[2, 4, 4]]), 2)
     assert not answers.same_up_to_ties(ours, np.array([[4, 7, 8]]), np.array([[2, 4, 6]]), 2)
 
 
-def test_work_in_another_thread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    measure = importlib.import_module("measure")
-
+def test_work_in_another_thread_is_refused() -> None:
     def elsewhere() -> None:
         thread = threading.Thread(target=lambda: sum(range(1_000_000)))
         thread.start()
         thread.join()
 
     with pytest.raises(RuntimeError, match="other threads"):
-        measure.one_thread({"ours": elsewhere}, repeats=3)
+        timing.one_thread({"ours": elsewhere}, repeats=3)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_case_names_of_a_group_differ(group: str) -> None:
-    config = json.loads((BENCHMARKS / "configs" / f"{group}.json").read_text(encoding="utf-8"))
-    names = [case["name"] for case in config["cases"]]
-    assert len(set(names)) == len(names)
+def test_the_soak_notices_what_is_lost_or_changed(tmp_path: Path) -> None:
+    sizes = replace(soak.QUICK, base=20)
+    ledger = Ledger(1, {"w1-0": 2})
+    soak.create(tmp_path / "items.rankhash", sizes)
 
+    def failures() -> list[str]:
+        tally = Tally()
+        soak.verify(tmp_path / "items.rankhash", [ledger], sizes, tally)
+        return tally.failures
 
-@needs_faiss
-@pytest.mark.parametrize(
-    ("group", "only", "peer"),
-    [
-        ("scan", "64 bits, K=4, k=10,", "faiss"),
-        ("single", "64 bits, K=2", "read"),
-        ("lookup", "K=4, clustered", "scan"),
-        ("lookup", "within 3, 1M", "faiss"),
-        ("tables", "32 bits", "pq"),
-    ],
-)
-def test_quick_run_keeps_raw_samples_and_compares_answers(tmp_path: Path, group: str, only: str, peer: str) -> None:
-    done = run_script("run.py", group, "--quick", "--only", only, "--out", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    text = (tmp_path / f"{group}.json").read_text(encoding="utf-8")
-    result = json.loads(text)
-    assert result["commit"]
-    assert result["machine"]["cpu"]
-    assert str(BENCHMARKS.parent) not in text
-    assert result["cases"]
-    for case in result["cases"]:
-        times = case["samples"]["thread"]
-        assert case["answers"]["agree"] is True
-        assert {name.split(":")[0] for name in times} >= {"ours", peer}
-        assert all(len(repetitions) == case["params"]["repeats"] for repetitions in times.values())
-
-
-@pytest.mark.parametrize("group", ["filter", "memory", "encode", "collection"])
-def test_quick_run_needs_no_faiss_where_there_is_no_peer(tmp_path: Path, group: str) -> None:
-    done = run_script("run.py", group, "--quick", "--out", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    result = json.loads((tmp_path / f"{group}.json").read_text(encoding="utf-8"))
-    assert result["quick"]
-    assert all(case["answers"]["agree"] is not False for case in result["cases"])
-
-
-def test_quick_run_without_out_writes_nothing() -> None:
-    before = sorted(BENCHMARKS.rglob("*.json"))
-    done = run_script("run.py", "memory", "--quick", "--only", "L=20, K=3")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "L=20, K=3" in done.stdout
-    assert sorted(BENCHMARKS.rglob("*.json")) == before
-
-
-def test_unknown_group_is_refused_with_the_known_ones() -> None:
-    done = run_script("run.py", "nothing")
-    assert done.returncode != 0
-    assert "scan" in done.stderr
-
-
-def test_quick_run_of_dask_gives_right_answers_and_tables(tmp_path: Path) -> None:
-    out = tmp_path / "engines_dask.json"
-    done = run_script("engines_dask.py", "--quick", "--out", out, "--folder", tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    result = json.loads(out.read_text(encoding="utf-8"))
-    assert {row["shards"] for row in result["merge"]} == {10, 30}
-    assert all(row["agree"] is True for part in ("encode", "search", "loss", "merge") for row in result[part])
-    blocks = ["dask_goals", "dask_fanout", "dask_node", "dask_merge", "dask_scale"]
-    page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
-    done = run_script("render.py", page, "--results", tmp_path)
-    assert done.returncode == 0, done.stderr
-    text = page.read_text(encoding="utf-8")
-    assert text.count("Quick run on small data: not a measurement.") == len(blocks)
-    assert "**Extrapolated**, not measured" in text
-    assert "| 10^11 |" in text
+    assert failures() == ["lost w1-0"]
+    with Collection.open(tmp_path / "items.rankhash", "rw") as items:
+        fields = {"writer": 1, "n": 0, "version": 1}
+        items.add(vectors_of(["w1-0"], [1], sizes.n_features), ["w1-0"], [fields])
+        assert failures() == ["w1-0 is not of version 2"]
+        items.upsert(vectors_of(["w1-0"], [1], sizes.n_features), ["w1-0"], [fields | {"version": 2}])
+        assert failures() == ["w1-0 is not of version 2"]
+        items.upsert(vectors_of(["w1-0"], [2], sizes.n_features), ["w1-0"], [fields | {"version": 2}])
+        assert failures() == []
+        items.delete(["base-3"])
+        assert failures() == ["lost base-3"]
+        items.add(vectors_of(["x"], [0], sizes.n_features), ["x"])
+        assert failures() == ["lost base-3", "x was deleted"]

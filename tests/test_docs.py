@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -20,7 +22,11 @@ def blocks(path, language):
     return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.name)
+RUN = [page for page in PAGES if blocks(page, "python") and page.parent.name != "integrations"]
+"""Pages whose code runs here; tests/integrations has those that need other libraries"""
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda p: p.name)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     if page.name == "postgres.md":
@@ -58,6 +64,12 @@ def test_links_lead_to_files(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page):
+    for name in re.findall(r"`((?:benchmarks|tests|tools|src|native|docs)/[\w./-]+)`", page.read_text()):
+        assert (ROOT / name).exists(), name
+
+
 def test_files_of_the_drawn_tree_exist():
     tree = (ROOT / "ARCHITECTURE.md").read_text().split("## Tree")[1].split("```")[1]
     folder = None
@@ -70,8 +82,23 @@ def test_files_of_the_drawn_tree_exist():
             assert any(folder.rglob(name)) or (folder / name).exists() or (ROOT / name).exists(), name
 
 
+COVERED = re.compile(
+    r"__init__|_native|src/rankhash/hashers/[a-z]\w+\.py|src/rankhash/(cli|index)/[a-z]\w+\.py|routes_|native/(kernels|bindings)/|svg"
+)
+"""Files that the tree names together: one per hasher, verb, route, instruction set or topic"""
+
+
+def test_every_file_is_in_the_drawn_tree():
+    tree = (ROOT / "ARCHITECTURE.md").read_text().split("## Tree")[1].split("```")[1]
+    files = [path for folder in ("src", "native") for path in (ROOT / folder).rglob("*.*") if path.is_file()]
+    names = {str(path.relative_to(ROOT)) for path in files if path.suffix in {".py", ".js", ".css", ".cpp", ".hpp"}}
+    assert len(names) > 200
+    left_out = {name for name in names if not COVERED.search(name) and not re.search(rf"\b{Path(name).stem}\b", tree)}
+    assert not left_out
+
+
 def test_every_hasher_has_a_page():
-    for name in rankhash.hashers.HASHERS:
+    for name in (*rankhash.hashers.HASHERS, *rankhash.hashers.VIEW_HASHERS):
         assert (ROOT / "docs" / "hashers" / f"{name.lower()}.md").exists(), name
 
 
@@ -81,13 +108,126 @@ def test_public_names_are_documented_and_sorted_as_listed():
     assert f"## {rankhash.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_tables_are_drawn_from_the_raw_results():
+def test_tables_figures_and_verdict_are_drawn_from_the_raw_results():
     script = ROOT / "benchmarks" / "render.py"
     result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_verdict_is_made_from_the_raw_results():
-    script = ROOT / "benchmarks" / "verdict.py"
-    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
+ROLE = re.compile(r":(?:py:)?(?:attr|class|data|exc|func|meth|mod|obj|ref|term):`")
+
+
+@pytest.mark.parametrize("folder", ["src", "docs"])
+def test_no_sphinx_role_is_left(folder):
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".pyi", ".md", ".html", ".js")]
+    assert files
+    assert [str(path.relative_to(ROOT)) for path in files if ROLE.search(path.read_text(encoding="utf-8"))] == []
+
+
+MODULES = [
+    "rankhash",
+    *(
+        f"rankhash.{name}"
+        for name in (
+            "client",
+            "collection",
+            "datasets",
+            "duplicates",
+            "evaluation",
+            "hashers",
+            "index",
+            "rank_neighbors",
+            "readers",
+            "vector_index",
+        )
+    ),
+    *(f"rankhash.{name}" for name in ("server", "similarity", "vector_index", "engines.dask", "engines.postgres")),
+]
+"""The public modules: their ``__all__`` is the interface."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_in_the_reference(module):
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    listed = {name for page in pages for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)}
+    home = importlib.import_module(module)
+    for name in home.__all__:
+        value = getattr(home, name)
+        paths = {f"{module}.{name}", f"rankhash.{name}", f"{getattr(value, '__module__', module)}.{name}"}
+        assert paths & listed, f"{module}.{name} is on no page of docs/reference"
+
+
+def test_public_packages_are_all_looked_at():
+    packages = {path.parent for path in (ROOT / "src" / "rankhash").rglob("__init__.py")}
+    public = {folder for folder in packages if not any(part.startswith("_") for part in folder.parts)}
+    names = {".".join(folder.relative_to(ROOT / "src").parts) for folder in public}
+    assert names - {"rankhash.cli", "rankhash.engines", "rankhash.integrations"} == set(MODULES)
+
+
+def test_every_page_is_in_the_menu():
+    menu = (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert f": {page.relative_to(ROOT / 'docs')}\n" in menu, page.name
+
+
+# -- defaults of parameters --------------------------------------------------------------------------------------------
+
+
+def public_callables():
+    """Every public function, class and method by name: the callable and the docstring that describes its parameters."""
+    found = {}
+    for module in MODULES:
+        home = importlib.import_module(module)
+        for name in home.__all__:
+            value = getattr(home, name)
+            if inspect.isclass(value) and not issubclass(value, Exception):
+                found[name] = value.__init__, value.__doc__
+                for key, method in inspect.getmembers(value, callable):
+                    if not key.startswith("_") and str(getattr(method, "__module__", "")).startswith("rankhash"):
+                        found[method.__qualname__] = method, method.__doc__
+            elif inspect.isroutine(value):
+                found[name] = value, value.__doc__
+    return found
+
+
+def described_parameters(doc):
+    """The descriptions in the section Parameters of a NumPy docstring, by name."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.cleandoc(doc or ""), re.M | re.S)
+    entries = re.findall(r"^(\w[\w, *]*)[^\n]*\n((?:[ \n][^\n]*\n?)+)", section[1] if section else "", re.M)
+    return {name.strip(" *"): text for names, text in entries for name in names.split(",")}
+
+
+def names_value(text, value):
+    """Whether a description names a default value."""
+    if isinstance(value, str):
+        return f'"{value}"' in text if value else "empty" in text
+    forms = [str(value)]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        forms += [f"{value:g}", f"{value:g}".replace("e-0", "e-"), f"{value:,}", f"{value:,}".replace(",", " ")]
+    return any(re.search(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", text) for form in forms)
+
+
+CALLABLES = public_callables()
+
+
+@pytest.mark.parametrize("name", sorted(CALLABLES))
+def test_every_parameter_states_its_default(name):
+    function, doc = CALLABLES[name]
+    described, text = described_parameters(doc), inspect.cleandoc(doc or "")
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.default is parameter.empty:
+            continue
+        if parameter.name in described:
+            own = described[parameter.name]
+            assert "default" in own.lower(), f"{parameter.name} does not state its default"
+            assert names_value(own, parameter.default), f"{parameter.name} does not name {parameter.default!r}"
+        elif function.__name__ != "__init__" and not re.search(r"as in|those of|see \[", text):
+            told = "default" in text and f"``{parameter.name}``" in text
+            assert told or f"Without ``{parameter.name}``" in text, f"{parameter.name} is not described"
+
+
+@pytest.mark.parametrize("text", ["", "Number of rows.", "Number of rows; default 4.", "Rows; default 10.5."])
+def test_a_missing_or_wrong_default_is_noticed(text):
+    assert not ("default" in text and names_value(text, 10))
+    assert names_value("Number of rows; default 10.", 10)
+    assert described_parameters("Rows.\n\nParameters\n----------\na, b\n    Number; default 1.\n")["b"].strip()

@@ -10,8 +10,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from rankhash import _files
-from rankhash._files import read_file, write_file
-from rankhash.errors import FileFormatError, InvalidInputError
+from rankhash._files import _writing, read_file, write_file
+from rankhash.errors import FileFormatError, InvalidInputError, StorageError
 
 HEADER = {"name": "ünïcode", "rate": 0.1, "none": None, "list": [1, 2.5, "x"], "nested": {"a": True}}
 
@@ -124,7 +124,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch, 
 
     before = path.read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(f"rankhash._files.{step}", fail)
+        patch.setattr(f"rankhash._files._writing.{step}", fail)
         with pytest.raises(OSError, match="the disk is full"):
             write_file(path, {"a": np.zeros(3)}, {}, "index")
     assert path.read_bytes() == before
@@ -133,10 +133,10 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch, 
 
 def test_a_full_disk_is_an_os_error(path, monkeypatch):
     def fail(*_args, **_kwargs):
-        raise _files.SafetensorError("no space left")
+        raise _writing.SafetensorError("no space left")
 
-    monkeypatch.setattr(_files, "save_file", fail)
-    with pytest.raises(OSError, match=r"cannot write .*: no space left"):
+    monkeypatch.setattr(_writing, "save_file", fail)
+    with pytest.raises(OSError, match=r"cannot be written: .*no space left"):
         write_file(path, {}, {}, "index")
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_back_is_not_written(tmp_path):
         write_file(tmp_path / "file", {"a": np.array([None])}, {}, "index")
     with pytest.raises(InvalidInputError, match="names and parameters of more than 4194304 bytes cannot be saved"):
         write_file(tmp_path / "file", {}, {"name": "x" * _files.MAX_HEADER_BYTES}, "index")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(StorageError, match="cannot be written: No such file or directory"):
         write_file(tmp_path / "missing" / "file", {}, {}, "index")
     assert os.listdir(tmp_path) == []
 

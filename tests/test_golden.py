@@ -1,17 +1,24 @@
 """Files of every version that was ever written can still be opened and mean the same.
 
-A file ``<what>-<version>`` is never changed or removed; a new version of the format adds files of its own.
+A file ``<what>-<version>`` is never changed or removed; a new version of the format adds files of its own. Where a
+method was changed on purpose, a later ``codes-<version>`` holds its new codes.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankhash import CodeLayout, Collection, FlatIndex, TableIndex, load_hasher, open_index
+from golden import codes
+from rankhash import CodeLayout, Collection, FlatIndex, LookupIndex, cpu_info, load_hasher, open_index
 
 GOLDEN = Path(__file__).parent / "golden"
 VECTORS = np.random.default_rng(0).normal(size=(20, 5)).astype(np.float32)
@@ -39,7 +46,7 @@ def test_tables_of_version_1_hold_their_codes_and_find_them():
     symbols[7] = 2
     for mmap in (False, True):
         index = open_index(GOLDEN / "tables-1.rankhash", mmap=mmap)
-        assert isinstance(index, TableIndex)
+        assert isinstance(index, LookupIndex)
         assert index.layout == CodeLayout(6, 3, "golden")
         assert index.n_tables == 2
         assert index._store.changed.tolist() == [7]
@@ -77,10 +84,57 @@ def test_collection_of_version_1_holds_its_items(tmp_path):
         assert collection.check().problems == ()
 
 
+@pytest.mark.parametrize("name", ["collection-2", "vectors-2"])
+def test_collections_of_version_2_hold_their_items(tmp_path, name):
+    path = tmp_path / "x.rankhash"
+    shutil.copy(GOLDEN / f"{name}.rankhash", path)
+    with Collection.open(path, "rw") as collection:
+        assert collection.check().problems == ()
+        assert collection.ids() == [0, 2, 3, 4, *(f"n{i}" for i in range(6, 12)), "ç", "n5"]
+        assert (collection.hasher is None) == (name == "vectors-2")
+        assert collection.stats().n_learned == (11 if collection.hasher is None else None)
+        assert (collection.metric, collection.store_vectors) == ("euclidean", "float16")
+        assert collection["ç"].metadata == {"deep": {"er": [1, None, True]}}
+        np.testing.assert_array_equal(collection["n8"].vector, VECTORS[8].astype(np.float16))
+        assert collection.search(VECTORS[2:13], 1).ids[:, 0].tolist() == [
+            2,
+            3,
+            4,
+            *(f"n{i}" for i in range(5, 12)),
+            "ç",
+        ]
+        assert collection.count("tag = 'even' and i > 6") == 2
+        collection.add(VECTORS[:1], ["more"])
+        collection.compact()
+        assert collection.check().problems == ()
+
+
 @pytest.mark.parametrize(
     ("name", "first"),
-    [("lsh-1", [[136, 11], [204, 14], [74, 5], [51, 1]]), ("wta-1", [[148, 1], [74, 1], [74, 6], [36, 8]])],
+    [
+        ("lsh-1", [[136, 11], [204, 14], [74, 5], [51, 1]]),
+        ("wta-1", [[148, 1], [74, 1], [74, 6], [36, 8]]),
+        ("jrsh-1", [[33], [160], [83], [97]]),
+        ("reconstruction-1", [[250], [75], [86], [98]]),
+        ("refined-1", [[242], [67], [87], [83]]),
+    ],
 )
 def test_hashers_of_version_1_make_the_same_codes(name, first):
     hasher = load_hasher(GOLDEN / f"{name}.safetensors")
     assert hasher.encode(VECTORS)[:4].tolist() == first
+
+
+def test_fits_give_the_same_codes_as_before(tmp_path):
+    kept: dict[str, np.ndarray] = {}
+    for path in sorted(GOLDEN.glob("codes-*.npz")):  # a later file replaces codes that changed on purpose
+        kept |= dict(np.load(path))
+    libraries = json.loads(kept["facts"].tobytes())
+    present = {name: version(name) for name in libraries}
+    if present != libraries or "avx2" not in cpu_info().available:
+        pytest.skip(f"codes were made on AVX2 with {libraries}, here are {present} and {cpu_info().available}")
+    made = tmp_path / "codes.npz"
+    environment = os.environ | codes.ENVIRONMENT
+    subprocess.run([sys.executable, codes.__file__, made], check=True, env=environment, timeout=300)
+    fresh = np.load(made)
+    assert set(fresh.files) == set(kept)
+    assert [case for case in kept if not np.array_equal(fresh[case], kept[case])] == []

@@ -82,10 +82,10 @@ def test_search_finds_what_brute_force_finds(seed, n_symbols, arity, n, n_querie
     _kernels.use_isa(isa_name)
     try:
         by_code = _kernels.search(view, layout.pack(queries), k, threads)
-        by_table = _kernels.search_tables(view, tables, k, threads)
+        by_table = _kernels.search_scores(view, tables, k, threads)
         radius = n_symbols // 2
         near = _kernels.search_radius(view, layout.pack(queries), radius, threads)
-        low = _kernels.search_tables_radius(view, tables, 0.5, threads)
+        low = _kernels.search_scores_radius(view, tables, 0.5, threads)
     finally:
         _kernels.use_isa(before)
     codes, sums = oracles.hamming(queries, symbols[kept]), oracles.table_sums(tables, symbols[kept])
@@ -97,6 +97,53 @@ def test_search_finds_what_brute_force_finds(seed, n_symbols, arity, n, n_querie
     ]:
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512", "neon"])
+def test_instruction_sets_that_were_not_compared_are_named(name):
+    if name not in ISAS:
+        pytest.skip(f"this machine has no {name}: its kernels are compared with nothing here")
+    assert name in ISAS
+
+
+@pytest.mark.parametrize(("n_symbols", "arity"), [(32, 4), (64, 2), (16, 16), (9, 3), (128, 2), (40, 16)])
+@pytest.mark.parametrize("k", [32, 100, 1000, 3000])
+def test_many_neighbours_are_found_whatever_the_sample_says(rng, isa, n_symbols, arity, k):
+    """Enough blocks for a sampled limit: random codes, and near codes that lie all in sampled blocks, or in none."""
+    layout, n = CodeLayout(n_symbols, arity), 40_000
+    symbols = rng.integers(0, arity, (n, n_symbols)).astype(np.uint8)
+    queries = rng.integers(0, arity, (9, n_symbols)).astype(np.uint8)
+    n_runs = max(8, n // 256 // 64)
+    for run in range(n_runs):
+        first = 157 * run // n_runs * 256
+        symbols[first : first + 300] = np.where(rng.random((300, n_symbols)) < 0.2, 0, queries[0])
+        symbols[first + 2000 : first + 2300] = queries[1]
+    live = rng.random(n) < 0.5
+    tables = rng.normal(size=(9, n_symbols, arity)).astype(np.float32)
+    tables[:3] = np.round(tables[:3])
+    for chosen in (None, live):
+        view, kept = view_of(layout, symbols, chosen), np.arange(n) if chosen is None else np.flatnonzero(live)
+        near, sums = oracles.hamming(queries, symbols[kept]), oracles.table_sums(tables, symbols[kept])
+        for n_queries, threads in ((1, 1), (9, 1), (1, 2)):
+            by_code = _kernels.search(view, layout.pack(queries[:n_queries]), k, threads)
+            by_score = _kernels.search_scores(view, tables[:n_queries], k, threads)
+            for found, distances in ((by_code, near), (by_score, sums)):
+                for one, other in zip(found, oracles.nearest(distances[:n_queries], kept, k), strict=True):
+                    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n_symbols", "arity"), SHAPES)
+def test_invalid_symbols_in_slices_are_found(rng, n_symbols, arity):
+    layout = CodeLayout(n_symbols, arity)
+    symbols = rng.integers(0, arity, (700, n_symbols)).astype(np.uint8)
+    blocks = view_of(layout, symbols).blocks
+    assert _kernels.first_invalid_position(blocks, 700, n_symbols, arity) == -1
+    for place in (699, 257, 3):
+        symbols[place, rng.integers(n_symbols)] = arity
+        if arity & (arity - 1):
+            _kernels.write_slices(blocks, 0, oracles.pack(symbols, arity))
+            assert _kernels.first_invalid_position(blocks, 700, n_symbols, arity) == place
+            assert _kernels.first_invalid_position(blocks, place, n_symbols, arity) == -1
 
 
 @pytest.mark.parametrize(("n_symbols", "arity"), SHAPES)
@@ -182,7 +229,7 @@ def test_tables_of_very_unequal_size_are_searched_exactly(rng, isa):
     layout = CodeLayout(40, 4)
     symbols = rng.integers(0, 4, (2000, 40)).astype(np.uint8)
     tables = (rng.normal(size=(5, 40, 4)) * 10.0 ** rng.integers(-12, 12, (5, 40, 1))).astype(np.float32)
-    found = _kernels.search_tables(view_of(layout, symbols), tables, 50, 1)
+    found = _kernels.search_scores(view_of(layout, symbols), tables, 50, 1)
     expected = oracles.nearest(oracles.table_sums(tables, symbols), np.arange(2000), 50)
     np.testing.assert_array_equal(found[1], expected[1])
 

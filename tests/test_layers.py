@@ -58,6 +58,40 @@ def test_imports_go_downwards_only():
     assert not wrong
 
 
+def names_imported_by(path):
+    """Every name of the package that a file imports, as a path of parts below ``rankhash``."""
+    folder = path.relative_to(PACKAGE).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            module = (node.module or "").split(".")
+            if not node.level and module[0] != "rankhash":
+                continue
+            home = folder[: len(folder) + 1 - node.level] if node.level else ()
+            inside = tuple(part for part in (module if node.level else module[1:]) if part)
+            yield from ((*home, *inside, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (tuple(name.name.split(".")[1:]) for name in node.names if name.name.startswith("rankhash."))
+
+
+def is_private_to_others(name, folder):
+    """Whether a part of an imported name has an underscore, and the folder or module of that part is not around us."""
+    private = [i for i, part in enumerate(name) if part.startswith("_") and not part.startswith("__")]
+    return any(folder[:i] != name[:i] for i in private)
+
+
+def test_an_underscore_is_private_to_its_folder():
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {'.'.join(name)}"
+        for path in PACKAGE.rglob("*.py")
+        for name in names_imported_by(path)
+        if is_private_to_others(name, path.relative_to(PACKAGE).parts[:-1])
+    ]
+    assert not wrong
+    assert is_private_to_others(("index", "_store", "CodeStore"), ("collection",))
+    assert is_private_to_others(("index", "flat", "_private"), ("index",))
+    assert not is_private_to_others(("index", "_store", "CodeStore"), ("index",))
+
+
 def test_only_kernels_import_the_native_module():
     users = {module_of(path) for path in PACKAGE.rglob("*.py") if "_native" in set(imports_of(path))}
     assert users == {"_kernels"}
@@ -87,3 +121,18 @@ def test_later_names_are_those_that_type_checkers_see():
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {node.module: {alias.name for alias in node.names} for node in checked.body}
     assert seen == {module: set(names.split()) for module, names in rankhash._LATER.items()}
+
+
+MAX_FILE, MAX_FUNCTION = 300, 40
+"""Largest numbers of lines; those of a function without its docstring."""
+
+
+def test_files_and_functions_are_small():
+    long = [path.name for path in PACKAGE.rglob("*.py") if len(path.read_text().splitlines()) > MAX_FILE]
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+                if body[-1].end_lineno - body[0].lineno >= MAX_FUNCTION:
+                    long.append(f"{path.name}: {node.name}")
+    assert not long

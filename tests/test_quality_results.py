@@ -8,30 +8,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.results import read_results
+from quality import permutations
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return json.loads((BENCHMARKS / "results" / "quality_rsh.json").read_text())["rows"]
+    return read_results("quality/rsh_paper").rows
 
 
 def precision(rows, name, method, n_symbols, key="ap"):
-    chosen = {"set": name, "method": method, "n_symbols": n_symbols}
-    values = [row[key] for row in rows if chosen.items() <= row.items()]
+    values = [row[key] for row in rows if row.matches(set=name, method=method, n_symbols=n_symbols)]
     assert len(values) >= 5
     return np.array(values)
 
 
-@pytest.mark.parametrize("script", ["quality_rsh.py", "tune_rsh.py"])
-def test_kept_results_can_be_shown(script):
-    command = [sys.executable, BENCHMARKS / script, "--show"]
+@pytest.mark.parametrize("table", ["rsh_bits", "rsh_balls", "rsh_start", "rsh_defaults", "rsh_fit"])
+def test_tables_that_are_on_no_page_can_be_shown(table):
+    command = [sys.executable, BENCHMARKS / "render.py", "--show", table]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert "RSH" in shown.stdout
-
-
-def test_the_tables_of_the_documentation_are_those_of_the_kept_results():
-    subprocess.run([sys.executable, BENCHMARKS / "render.py", "--check"], check=True, timeout=60)
+    assert shown.stdout.startswith("| ")
+    assert "; commit " in shown.stdout
 
 
 @pytest.mark.parametrize("n_symbols", [8, 16, 32, 64])
@@ -53,7 +52,7 @@ def test_weighted_and_unweighted_distances_rank_about_equally_well(rows, name):
 
 
 def test_classes_are_found_as_well_as_promised():
-    rows = json.loads((BENCHMARKS / "results" / "quality_labels.json").read_text())["rows"]
+    rows = read_results("quality/classes")
     found = {(row["set"], row["method"], row["bits"]): row["map"] for row in rows}
     assert found["mnist", "SDH", 32] >= 0.92
     assert found["mnist", "KSH", 32] >= 0.90
@@ -121,8 +120,8 @@ def test_jrsh_for_a_radius_is_as_precise_within_it_as_any_and_more_so_with_more_
 
 
 def test_many_vectors_are_learned_from_as_documented():
-    rows = json.loads((BENCHMARKS / "results" / "quality_many.json").read_text())["rows"]
-    found = {(row["data"], row["bits"], row["method"]): row for row in rows if row["seed"] == 1}
+    rows = read_results("quality/many")
+    found = {(row["set"], row["bits"], row["method"]): row for row in rows if row["seed"] == 1}
     cases = sorted({(name, bits) for name, bits, _ in found})
     assert len(cases) == 15
 
@@ -136,12 +135,35 @@ def test_many_vectors_are_learned_from_as_documented():
     assert lead("JRSH radius 2", "ITQ", "ball").min() > 0
 
 
+def test_jrsh_without_settings_finds_more_than_itq_on_every_kind_of_vectors():
+    found = {(row["set"], row["n"], row["bytes"], row["method"]): row for row in read_results("quality/defaults")}
+    cases = sorted({case[:3] for case in found if (*case[:3], "JRSH") in found})
+    assert len({name for name, *_ in cases}) == 14
+    lead = {
+        (*case, metric): found[(*case, "JRSH")][metric] - found[(*case, "ITQ")][metric]
+        for case in cases
+        for metric in ("recall", "pairs")
+    }
+    assert {key: round(value, 4) for key, value in lead.items() if value < -0.003} == {}
+    assert np.mean([value for key, value in lead.items() if key[-1] == "recall"]) > 0.015
+
+
 @pytest.mark.parametrize("depth", [10, 100])
 @pytest.mark.parametrize("n_bytes", [8, 16, 32])
 @pytest.mark.parametrize("name", ["trivia", "glove", "sift"])
 def test_reconstruction_finds_as_many_of_the_nearest_as_product_quantisers(name, n_bytes, depth):
-    rows = json.loads((BENCHMARKS / "results" / "quality_recall.json").read_text())["rows"]
-    found = {r["method"]: r[f"recall_{depth}"] for r in rows if (r["data"], r["bytes"]) == (name, n_bytes)}
-    assert found["JRSH"] >= found["OPQ x4"]
-    assert found["JRSH refined"] >= 0.95 * found["OPQ x8"]
-    assert found["JRSH refined"] > found["ITQ"]
+    rows = read_results("quality/recall")
+    found = {r["method"]: r[f"recall_{depth}"] for r in rows if r.matches(set=name, bytes=n_bytes)}
+    assert found["RankQuantizer"] >= found["OPQ x4"]
+    assert found["RankQuantizer refined"] >= 0.95 * found["OPQ x8"]
+    assert found["RankQuantizer refined"] > found["ITQ"]
+
+
+def test_the_footrule_is_the_sum_of_the_differences_of_places():
+    rng = np.random.default_rng(0)
+    vectors, pivots = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(6, 4)).astype(np.float32)
+    orders = [sorted(range(6), key=lambda pivot, x=x: np.linalg.norm(x - pivots[pivot])) for x in vectors]
+    places = permutations.places(vectors, pivots)
+    assert places.tolist() == [[order.index(pivot) for pivot in range(6)] for order in orders]
+    sums = [[sum(abs(a.index(p) - b.index(p)) for p in range(6)) for b in orders] for a in orders[:3]]
+    assert permutations.footrule(places[:3], places).tolist() == sums

@@ -8,7 +8,7 @@ import scipy.sparse
 from scipy.spatial.distance import cdist, pdist
 
 from rankhash.errors import InvalidInputError
-from rankhash.similarity import ClassLabels, GivenPairs, LabelSets, MetricNeighbors, label_source, pair_source
+from rankhash.similarity import ClassLabels, GivenPairs, LabelSets, MetricNeighbors, Triplets, label_source, pair_source
 
 
 def points(n, d=5, seed=0):
@@ -223,3 +223,54 @@ def test_close_points_of_copies_are_told_without_a_division_by_zero():
     source = MetricNeighbors(points, 15, rng)
     for labels in source.both_among(np.arange(20)):
         assert (labels[~np.eye(20, dtype=bool)] == 1).all()
+
+
+def test_sources_say_what_they_are_and_which_points_they_label():
+    classes = ClassLabels(np.array([0, 1, 0, 1]))
+    given = label_source(None, [(5, 2, 1), (2, 9, 0)], 12)
+    points = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
+    metric = MetricNeighbors(points, 2, np.random.default_rng(0))
+    assert [(s.is_metric, s.is_partial) for s in (classes, given, metric)] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
+    assert given.labelled_rows().tolist() == [2, 5, 9]
+    assert classes.labelled_rows().tolist() == [0, 1, 2, 3]
+    similar, close = metric.both_among(np.arange(12))
+    np.testing.assert_array_equal(similar, metric.labels_among(np.arange(12)))
+    assert close.sum() > 0
+
+
+def test_triplets_have_a_similar_and_a_dissimilar_point(source):
+    drawn = Triplets(source).sample(np.random.default_rng(0), 3000)
+    assert drawn.shape == (3000, 3)
+    assert drawn.dtype == np.int32
+    assert (source.labels_of(drawn[:, :2]) == 1).all()
+    assert (source.labels_of(drawn[:, [0, 2]]) == 0).all()
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    assert len(Triplets(source).sample(np.random.default_rng(0), 0)) == 0
+
+
+def test_every_triplet_can_be_drawn(source):
+    drawn = {tuple(t) for t in Triplets(source).sample(np.random.default_rng(0), 40_000).tolist()}
+    labels = source.labels_among(np.arange(60))
+    firsts = np.flatnonzero((labels == 1).any(axis=1) & (labels == 0).any(axis=1))
+    assert {t[0] for t in drawn} == {*firsts}
+    for first in firsts[:5]:
+        seconds = {t[1] for t in drawn if t[0] == first}
+        assert len(seconds) > 0.8 * (labels[first] == 1).sum()
+
+
+def test_further_negatives_are_dissimilar_too(source):
+    drawn = Triplets(source).with_negatives(np.random.default_rng(0), 500, 4)
+    assert drawn.shape == (500, 6)
+    assert (source.labels_of(drawn[:, :2]) == 1).all()
+    for column in range(2, 6):
+        assert (source.labels_of(drawn[:, [0, column]]) == 0).all()
+    assert (drawn[:, 2] != drawn[:, 5]).any()
+
+
+def test_given_pairs_without_a_triplet_are_refused():
+    with pytest.raises(InvalidInputError, match="no vector occurs in a similar and in a dissimilar pair"):
+        Triplets(label_source(None, [(0, 1, 1), (2, 3, 0)], 5))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 
@@ -98,3 +99,31 @@ def test_distances_of_pairs_are_those_of_the_slow_twin():
         found = _ranking.pair_distances(symbols, pairs, chosen)
         np.testing.assert_allclose(found, slow[pairs[:, 0], pairs[:, 1]], rtol=1e-6)
     assert len(_ranking.some_pairs(np.random.default_rng(0), 40, most=100)) == 100
+
+
+@pytest.mark.parametrize("update", ["hinge", "paper-sampling"])
+def test_lengths_of_nested_codes_are_scored_by_one_fit(update, monkeypatch):
+    hasher, fitted = SRSH(update=update, **QUICK), []
+    learn = SRSH._learn
+    monkeypatch.setattr(SRSH, "_learn", lambda self, *given: fitted.append(self.n_symbols) or learn(self, *given))
+    tuning = tune(hasher, VECTORS, Y, grid={"n_symbols": [4, 8], "arity": [2, 4]}, cv=2)
+    assert fitted[:-1] == [8] * 4
+    assert len(tuning.trials) == 4
+    alone = tune(SRSH(4, 2, update=update, **QUICK), VECTORS, Y, grid={}, cv=2).best.scores
+    assert alone in [trial.scores for trial in tuning.trials]
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        SRSH(**QUICK),
+        SRSH(update="bound", **QUICK),
+        SRSH(update="paper-sampling", **QUICK),
+        RSH(update="paper", **QUICK),
+    ],
+)
+def test_the_first_symbols_of_a_nested_code_are_a_shorter_code(hasher):
+    assert hasher.nested
+    short, long = (clone(hasher).set_params(n_symbols=n).fit(VECTORS, Y).transform(VECTORS) for n in (3, 6))
+    assert (long[:, :3] == short).all()
+    assert not RSH(**QUICK).nested

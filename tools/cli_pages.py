@@ -17,13 +17,19 @@ BLOCK = re.compile(r"(<!-- help -->\n).*?(<!-- /help -->)", re.DOTALL)
 def verbs() -> dict[str, click.Command]:
     """Every verb by name."""
     context = click.Context(main)
-    return {name: main.get_command(context, name) for name in main.list_commands(context)}
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
 
 
 def help_of(name: str, command: click.Command) -> str:
     """What ``rankhash NAME --help`` prints."""
     context = click.Context(command, info_name=f"rankhash {name}", max_content_width=100, terminal_width=100)
     return command.get_help(context).rstrip()
+
+
+def _escaped(text: str) -> str:
+    """The text as a pattern of `re.sub` that stands for itself."""
+    return text.replace("\\", r"\\")
 
 
 def stale_pages(*, write: bool) -> list[str]:
@@ -33,7 +39,7 @@ def stale_pages(*, write: bool) -> list[str]:
         page = PAGES / f"{name}.md"
         text = page.read_text(encoding="utf-8") if page.exists() else ""
         shown = f"```text\n{help_of(name, command)}\n```\n"
-        new = BLOCK.sub(lambda match, shown=shown: match[1] + shown + match[2], text)
+        new = BLOCK.sub(rf"\g<1>{_escaped(shown)}\g<2>", text)
         if new != text or not BLOCK.search(text):
             stale.append(page.name)
             if write and BLOCK.search(text):

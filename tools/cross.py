@@ -16,6 +16,12 @@ ROOT = Path(__file__).parents[1]
 NATIVE = ROOT / "native"
 FLAGS = ["-std=c++20", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", f"-I{NATIVE}"]
 
+AVX2 = ("-mavx2", "-mfma", "-mf16c")
+ISA_FLAGS = {
+    "kernels_avx2": AVX2,
+    "kernels_avx512": (*AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-Wno-maybe-uninitialized"),
+}
+
 
 def main() -> int:
     """0 if all instruction sets agree, or there is nothing to compare with."""
@@ -33,14 +39,17 @@ def main() -> int:
 
 def build(compiler: str, folder: Path, *, native: bool) -> Path:
     """The program that compares, linked without anything of the system it runs on."""
-    own, define = ("avx2", "-DRANKHASH_HAVE_AVX2") if native else ("neon", "-DRANKHASH_HAVE_NEON")
-    kernels = [NATIVE / "kernels" / f"{name}.cpp" for name in ("dispatch", "kernels_scalar", f"kernels_{own}")]
+    own = ("avx2", "avx512") if native else ("neon",)
+    defines = [f"-DRANKHASH_HAVE_{name.upper()}" for name in own]
+    names = ("dispatch", "kernels_scalar", *(f"kernels_{name}" for name in own))
+    kernels = [NATIVE / "kernels" / f"{name}.cpp" for name in names]
     sources = [*sorted((NATIVE / "core").glob("*.cpp")), *kernels, NATIVE / "check" / "compare.cpp"]
 
     def compiled(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        more = ["-mavx2", "-mfma"] if source.stem == "kernels_avx2" else []
-        subprocess.run([compiler, *FLAGS, define, *more, "-c", source, "-o", target], check=True)
+        subprocess.run(
+            [compiler, *FLAGS, *defines, *ISA_FLAGS.get(source.stem, ()), "-c", source, "-o", target], check=True
+        )
         return target
 
     with ThreadPoolExecutor(2) as pool:

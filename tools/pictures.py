@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: ``python tools/pictures.py [NAME…]``; needs matplotlib (the extra ``docs``).
 
-``regions``, ``boosting`` and ``hardening`` are computed by the library from fixed seeds, ``quality`` is drawn from the
-raw results of ``rankhash reproduce``. The pictures are committed, so that the docs build without any of it.
+``regions``, ``cells``, ``boosting`` and ``hardening`` are computed from fixed seeds, ``quality`` is drawn from the raw
+results of ``rankhash reproduce``. The pictures are committed, so that the docs build without any of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 from numpy.typing import NDArray
+from scipy.spatial import Voronoi, voronoi_plot_2d
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from rankhash import JRSH, LSH, RSH, SRSH, Hasher
@@ -42,8 +44,8 @@ F64 = NDArray[np.float64]
 
 def main() -> int:
     """Draw all pictures."""
-    spines = {"axes.spines.top": False, "axes.spines.right": False}
-    mpl.rcParams.update({"svg.hashsalt": "rankhash", "font.size": 9} | spines)
+    style: dict[Any, Any] = {"axes.spines.top": False, "axes.spines.right": False}
+    mpl.rcParams.update(style | {"svg.hashsalt": "rankhash", "font.size": 9})
     IMAGES.mkdir(exist_ok=True)
     wanted = sys.argv[1:] or list(PICTURES)
     for name in wanted:
@@ -78,6 +80,43 @@ def _value(hasher: Hasher, points: NDArray[np.float32]) -> NDArray[np.int64]:
     """The code of a point as one number from 0 to 3."""
     symbols = hasher.transform(points).astype(np.int64)
     return symbols @ (hasher.layout_.arity ** np.arange(symbols.shape[1]))
+
+
+def cells() -> Any:
+    """Which cells a search scans: one query in the middle of a cell, and one between cells."""
+    X, _ = make_blobs(700, centers=14, cluster_std=1.1, random_state=5)
+    centroids = KMeans(24, n_init=1, random_state=0).fit(X).cluster_centers_
+    x, y = np.meshgrid(np.linspace(-13, 13, 300), np.linspace(-13, 13, 300))
+    owner = _distances(np.column_stack([x.ravel(), y.ravel()]), centroids).argmin(axis=1).reshape(x.shape)
+    apart = np.sort(_distances(X, centroids), axis=1)
+    clear = apart[:, 3] / apart[:, 0]  # how much farther away the fourth centroid is
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharex=True, sharey=True)
+    for axis, row, title in zip(
+        axes, (clear.argmax(), clear.argmin()), ("in the middle of a cell", "between cells"), strict=True
+    ):
+        query = X[row]
+        far = _distances(query[None], centroids)[0]
+        order = far.argsort()
+        scanned = order[(np.arange(len(order)) + 1) * (far[order] / far[order[0]]) ** 4 <= 16]
+        axis.contourf(x, y, np.isin(owner, scanned), levels=[0.5, 1.5], colors=[COLOURS[0]], alpha=0.25)
+        voronoi_plot_2d(
+            Voronoi(centroids), axis, show_points=False, show_vertices=False, line_colors="#999999", line_width=0.5
+        )
+        near = _distances(query[None], X)[0].argsort()[1:11]
+        axis.scatter(*X.T, s=3, c="#999999", linewidths=0)
+        axis.scatter(*X[near].T, s=12, c=COLOURS[2], label="ten nearest")
+        axis.scatter(*centroids.T, s=18, marker="+", c="#333333", linewidths=0.8, label="centroids")
+        axis.scatter(*query, s=60, marker="*", c="#d55e00", label="query")
+        axis.set(
+            title=f"a query {title}: {len(scanned)} of 24 cells", xticks=[], yticks=[], xlim=(-13, 13), ylim=(-13, 13)
+        )
+    axes[0].legend(loc="lower left", fontsize=8)
+    return figure
+
+
+def _distances(points: F64, others: F64) -> F64:
+    distances: F64 = np.linalg.norm(points[:, None] - others, axis=2)
+    return distances
 
 
 def boosting() -> Any:
@@ -124,12 +163,13 @@ def hardening() -> Any:
 def quality() -> Any:
     """Average precision at equal bits by the paper's protocol: mean and standard deviation over the runs."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
-    from markdown import SETS, runs
+    from drawing.markdown import SETS
+    from drawing.reproduced import Runs
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     for axis, (name, title) in zip(axes, SETS.items(), strict=True):
         for method, (colour, marker) in METHODS.items():
-            kept = runs(ROOT / "benchmarks" / "results", name, method)
+            kept = Runs(ROOT / "benchmarks" / "results" / "reproduce").of(name, method)
             found = {bits: [run["ap"] for run in kept if run["bits"] == bits] for bits in BITS}
             shown = [bits for bits in BITS if found[bits]]
             means, spread = ([f(found[bits]) for bits in shown] for f in (np.mean, np.std))
@@ -145,6 +185,7 @@ def quality() -> Any:
 
 PICTURES: dict[str, Callable[[], Any]] = {
     "regions": regions,
+    "cells": cells,
     "boosting": boosting,
     "hardening": hardening,
     "quality": quality,

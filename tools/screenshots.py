@@ -20,7 +20,7 @@ LARGEST = 250_000
 @contextlib.contextmanager
 def demo() -> Iterator[str]:
     """The address of the demo's server, which runs meanwhile."""
-    command = [Path(sys.executable).with_name("rankhash"), "demo", "--serve", "--port", "0"]
+    command = [str(Path(sys.executable).with_name("rankhash")), "demo", "--serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

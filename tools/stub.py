@@ -16,7 +16,7 @@ def generate() -> str:
     """The stub of the module that is installed."""
     generator = StubGen(_native)
     generator.put(_native)
-    return generator.get()
+    return str(generator.get())
 
 
 def main() -> int:

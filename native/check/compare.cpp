@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/cells.hpp"
 #include "core/codes.hpp"
 #include "core/encode.hpp"
 #include "core/hamming.hpp"
+#include "core/score_tables.hpp"
 #include "core/segment.hpp"
-#include "core/tables.hpp"
 #include "core/train.hpp"
 
 using namespace rankhash;
@@ -71,7 +72,9 @@ Inputs make(int n_symbols, int arity) {
   return in;
 }
 
-void append(std::string& out, const RadiusHits& hits) { out += raw(hits.offsets) + raw(hits.ids) + raw(hits.distances); }
+void append(std::string& out, const RadiusHits& hits) {
+  out += raw(hits.offsets) + raw(hits.ids) + raw(hits.distances);
+}
 
 std::string searches(const Inputs& in) {
   const CodesView view{in.blocks.data(), kCodes, in.layout, nullptr, {nullptr, kCodes}};
@@ -82,9 +85,9 @@ std::string searches(const Inputs& in) {
     search_hamming(view, in.queries.data(), n, kNearest, 1, ids.data(), distances.data());
     out += raw(ids) + raw(distances);
     append(out, search_hamming_radius(view, in.queries.data(), n, in.layout.n_symbols / 2, 1));
-    search_tables(view, in.tables.data(), n, kNearest, 1, ids.data(), distances.data());
+    search_scores(view, in.tables.data(), n, kNearest, 1, ids.data(), distances.data());
     out += raw(ids) + raw(distances);
-    append(out, search_tables_radius(view, in.tables.data(), n, 0.0f, 1));
+    append(out, search_scores_radius(view, in.tables.data(), n, 0.0f, 1));
   }
   return out;
 }
@@ -111,6 +114,83 @@ std::string learning(const Inputs& in) {
   return out;
 }
 
+// Cells of random sizes and codes, and rows of every type; odd numbers of pairs and dimensions leave remainders.
+std::string cells(int n_symbols, int depth) {
+  constexpr int kCells = 21, kRows = 900;
+  std::mt19937 own(n_symbols);
+  const auto some = [&](size_t n) {
+    std::normal_distribution<float> normal;
+    std::vector<float> values(n);
+    for (float& value : values) value = normal(own);
+    return values;
+  };
+  const int n_panels = (kCells + kPanel - 1) / kPanel;
+  constexpr int kAxes = 3;  // per symbol
+  const int axis_panels = (n_symbols * kAxes + kPanel - 1) / kPanel;
+  std::vector<int32_t> first_axis(n_symbols + 1);
+  for (int s = 0; s <= n_symbols; ++s) first_axis[s] = s * kAxes;
+  const auto centroids = some(n_panels * kPanel * depth), decoder = some(n_symbols * kAxes * kPanel);
+  const auto axes = some(axis_panels * kPanel * depth);
+  const auto centers = some(kCells * depth), offsets = some(kCells * n_symbols * kPanel), queries = some(40 * depth);
+  std::vector<float> squares(kCells, 1.0f), scales(kCells, 0.5f), radii(kCells, 1.0f);
+  std::vector<int64_t> first(kCells);
+  std::vector<int32_t> sizes(kCells);
+  int64_t n_blocks = 0;
+  for (int c = 0; c < kCells; ++c) {
+    sizes[c] = own() % 80;
+    first[c] = n_blocks;
+    n_blocks += (sizes[c] + kCellBlock - 1) / kCellBlock;
+  }
+  std::vector<uint8_t> blocks(n_blocks * n_symbols / 2 * kCellBlock), rows(static_cast<size_t>(kRows) * depth * 4);
+  for (uint8_t& byte : blocks) byte = own();
+  for (uint8_t& byte : rows) byte = own() % 60;  // small halves and floats, all finite
+  std::vector<uint32_t> row_of(n_blocks * kCellBlock);
+  for (uint32_t& row : row_of) row = own() % kRows;
+  std::string out;
+  for (int type = 0; type < kRowTypes; ++type) {
+    const CellsView view{Metric::kSquaredEuclidean,
+                         depth,
+                         kCells,
+                         centroids.data(),
+                         squares.data(),
+                         n_symbols,
+                         axes.data(),
+                         axis_panels * kPanel,
+                         first_axis.data(),
+                         decoder.data(),
+                         centers.data(),
+                         scales.data(),
+                         radii.data(),
+                         offsets.data(),
+                         first.data(),
+                         sizes.data(),
+                         blocks.data(),
+                         row_of.data()};
+    const std::vector<float> factors(kRows, 0.25f);
+    const RowsView stored{rows.data(),
+                          rows.data(),
+                          kRows,
+                          kRows,
+                          type == kInt8 ? factors.data() : nullptr,
+                          depth,
+                          static_cast<RowType>(type)};
+    std::vector<int64_t> ids(40 * 10);
+    std::vector<float> distances(40 * 10);
+    for (const float effort : {4.0f, 1000.0f}) {
+      search_cells(view, stored, {nullptr}, {10, effort, 4, 25, 0.5f * depth, 3.0f * depth, 2, nullptr, 1},
+                   queries.data(), queries.data(), 40, ids.data(), distances.data());
+      out += raw(ids) + raw(distances);
+    }
+    search_rows(stored, {nullptr}, Metric::kNegativeProduct, nullptr, queries.data(), 40, 10, 1, ids.data(),
+                distances.data());
+    out += raw(ids) + raw(distances);
+  }
+  std::vector<int32_t> nearest(40);
+  std::vector<float> scores(40);
+  assign_cells(queries.data(), 40, depth, centroids.data(), squares.data(), kCells, 1, nearest.data(), scores.data());
+  return out + raw(nearest) + raw(scores);
+}
+
 }  // namespace
 
 int main() {
@@ -127,6 +207,17 @@ int main() {
       wrong += !same_found + !same_learned;
       std::printf("%s, %d symbols of arity %d: searches %s, codes and learning %s\n", list[i]->name, n_symbols, arity,
                   same_found ? "agree" : "DIFFER", same_learned ? "agree" : "DIFFER");
+    }
+  }
+  for (const auto& [n_symbols, depth] : {std::pair{32, 50}, {14, 7}, {64, 96}}) {
+    use_kernels("scalar");
+    const std::string found = cells(n_symbols, depth);
+    for (int i = 1; i < n; ++i) {
+      use_kernels(list[i]->name);
+      const bool same = cells(n_symbols, depth) == found;
+      wrong += !same;
+      std::printf("%s, cells of %d symbols in %d dimensions: %s\n", list[i]->name, n_symbols, depth,
+                  same ? "agree" : "DIFFER");
     }
   }
   if (n < 2) std::printf("only the scalar kernels run here: nothing compared\n");

@@ -1,5 +1,6 @@
 #include "core/codes.hpp"
 
+#include <bit>
 #include <cstring>
 
 namespace rankhash {
@@ -72,6 +73,28 @@ int64_t first_invalid_row(const uint8_t* rows, int64_t n, const Layout& layout) 
     if (whole) continue;
     for (int s = 0; s < layout.n_symbols; ++s)
       if (row_bits(rows, layout.n_bytes, s * b, b) >= static_cast<unsigned>(layout.arity)) return i;
+  }
+  return -1;
+}
+
+int64_t first_invalid_position(const uint8_t* blocks, int64_t size, const Layout& layout) {
+  const int b = layout.symbol_bits;
+  if (layout.arity == 1 << b) return -1;
+  for (int64_t first = 0; first < size; first += 64) {
+    const uint8_t* slices = blocks + first / kBlock * layout.n_bits * kSlice + first % kBlock / 8;
+    uint64_t invalid = 0;
+    for (int s = 0; s < layout.n_symbols; ++s, slices += b * kSlice) {
+      uint64_t above = 0, equal = ~uint64_t{0};  // the symbol's leading bits compared with those of the arity
+      for (int p = b; p-- > 0;) {
+        uint64_t bits;
+        std::memcpy(&bits, slices + p * kSlice, 8);
+        if (!(layout.arity >> p & 1)) above |= equal & bits;
+        equal &= layout.arity >> p & 1 ? bits : ~bits;
+      }
+      invalid |= above | equal;
+    }
+    if (size - first < 64) invalid &= (uint64_t{1} << (size - first)) - 1;
+    if (invalid) return first + std::countr_zero(invalid);
   }
   return -1;
 }

@@ -32,7 +32,7 @@ void write_rows(const uint32_t* words, int64_t n, int n_bytes, uint8_t* rows) {
 // tile is room for tile_size floats.
 template <class Fill>
 int64_t encode_tiles(const float* x, int64_t n, int64_t d, int64_t tile_size, int64_t n_rows, int rows_per_symbol,
-                  const Layout& layout, int n_threads, uint8_t* rows, const Fill& fill) {
+                     const Layout& layout, int n_threads, uint8_t* rows, const Fill& fill) {
   const Kernels& kernels = active_kernels();
   const int64_t task_rows = kTilesPerTask * kTileRows;
   std::atomic<int64_t> bad_tile = n;
@@ -71,8 +71,11 @@ struct PackedProjections {
   std::vector<float> weights, start;
 
   PackedProjections(const Projections& projections, int64_t used, int64_t d)
-      : n_rows(round_up(used, kRowGroup)), d(d), center(projections.center),
-        weights(pack_weights(projections.weights, used, n_rows, d)), start(n_rows * kTileRows) {
+      : n_rows(round_up(used, kRowGroup)),
+        d(d),
+        center(projections.center),
+        weights(pack_weights(projections.weights, used, n_rows, d)),
+        start(n_rows * kTileRows) {
     for (int64_t r = 0; r < used && projections.bias; ++r)
       std::fill_n(start.begin() + r * kTileRows, kTileRows, projections.bias[r]);
   }
@@ -95,7 +98,7 @@ struct PackedProjections {
 }  // namespace
 
 int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
-                        int n_threads, uint8_t* rows) {
+                           int n_threads, uint8_t* rows) {
   const PackedProjections packed(projections, static_cast<int64_t>(layout.n_symbols) * projections.rows_per_symbol, d);
   const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
     return packed.fill(kernels, x, n, tile, y);
@@ -122,7 +125,7 @@ void project(const float* x, int64_t n, int64_t d, const Projections& projection
 }
 
 int64_t encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
-                    int n_threads, uint8_t* rows) {
+                       int n_threads, uint8_t* rows) {
   const int64_t n_rows = static_cast<int64_t>(layout.n_symbols) * layout.arity;
   const auto fill = [&](const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) {
     const bool finite = kernels.load_tile(x, n, d, d, nullptr, tile);

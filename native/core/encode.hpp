@@ -13,7 +13,7 @@ struct Projections {
 
 // Codes: both return the first row that holds NaN or infinity, whose code means nothing, or -1.
 int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
-                        int n_threads, uint8_t* rows);
+                           int n_threads, uint8_t* rows);
 
 // The values themselves, n × n_rows; a row of x that is not finite gives what it gives.
 void project(const float* x, int64_t n, int64_t d, const Projections& projections, int64_t n_rows, int n_threads,
@@ -21,7 +21,7 @@ void project(const float* x, int64_t n, int64_t d, const Projections& projection
 
 // windows: n_symbols × arity × degree numbers of dimensions; a row is the product of its `degree` entries of x.
 int64_t encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
-                    int n_threads, uint8_t* rows);
+                       int n_threads, uint8_t* rows);
 
 // The first row with NaN or infinity, or -1.
 int64_t first_nonfinite_row(const float* x, int64_t n, int64_t d);

@@ -19,23 +19,16 @@ class HammingScan {
       : view_(view),
         kernels_(active_kernels()),
         expanded_(n > kFewQueries),
+        together_(expanded_ ? kernels_.blocks_together(view.layout) : 1),
         counter_bits_(std::max(kMinCounter, bit_width(view.layout.n_symbols))),
         collectors_(n, empty),
         below_(n, -1),
         bias_(n * kBiasStride) {
     expanded_ ? make_offsets(rows, n) : make_masks(rows, n);
-    if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * kSlice);
-  }
-
-  HitLists<int32_t> run(int64_t first_block, int64_t last_block) {
-    scan(first_block, last_block);
-    HitLists<int32_t> lists;
-    for (Collector& collector : collectors_) lists.push_back(collector.finish());
-    return lists;
+    if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * plane_bytes());
   }
 
   void scan(int64_t first_block, int64_t last_block) {
-    LiveMask live(view_);
     HammingTile tile{};
     tile.digits = digits_.data();
     tile.bias = bias_.data();
@@ -44,23 +37,60 @@ class HammingScan {
     tile.counter_bits = counter_bits_;
     tile.layout = view_.layout;
     tile.context = this;
-    tile.on_hits = [](void* self, int q, const uint64_t* hits, const uint64_t* counters) {
-      static_cast<HammingScan*>(self)->take(q, hits, counters);
-    };
-    start(view_.ordered(first_block));
-    for (block_ = first_block; block_ < last_block; ++block_) {
-      tile.live = live.at(block_);
-      if (!tile.live) continue;
-      if (ordered_ != view_.ordered(block_)) start(view_.ordered(block_));
-      tile.planes = expanded_ ? planes_.data() : view_.block(block_);
-      if (expanded_) kernels_.expand(view_.block(block_), view_.layout, planes_.data());
-      expanded_ ? kernels_.count_expanded(tile) : kernels_.count_direct(tile);
-    }
+    tile.frequent = frequent_;
+    tile.on_hits = [](void* self, const HammingHits& hits) { static_cast<HammingScan*>(self)->take(hits); };
+    expanded_ ? scan_expanded(tile, first_block, last_block) : scan_direct(tile, first_block, last_block);
   }
 
   Collector& collector(int64_t query) { return collectors_[query]; }
 
+  // Before the scan: about one step in `steps_per_hit` will have a hit.
+  void expect_hits(double steps_per_hit) { frequent_ = steps_per_hit < kFrequent; }
+
  private:
+  static constexpr double kFrequent = 8;
+  static constexpr int64_t kRunBlocks = 64;  // blocks that a single query goes through in one call; an even number
+
+  uint32_t plane_bytes() const { return together_ * kSlice; }
+
+  // A step is as ordered as its last block.
+  void begin(int64_t first_block, int64_t n_blocks) {
+    block_ = first_block;
+    const bool ordered = view_.ordered(first_block + n_blocks - 1);
+    if (!started_ || ordered != ordered_) start(ordered);
+  }
+
+  void scan_expanded(HammingTile& tile, int64_t first_block, int64_t last_block) {
+    LiveMask live(view_, together_);
+    tile.planes = planes_.data();
+    for (int64_t block = first_block; block < last_block; block += together_) {
+      if ((block - first_block) % kRunBlocks == 0) check_interrupt();
+      tile.n_blocks = static_cast<int>(std::min<int64_t>(together_, last_block - block));
+      tile.live = live.at(block, tile.n_blocks);
+      if (!tile.live) continue;
+      begin(block, tile.n_blocks);
+      kernels_.expand(view_.block(block), tile.n_blocks, view_.layout, planes_.data());
+      if (block + together_ < last_block) view_.fetch(block + together_, std::min(block + 2 * together_, last_block));
+      kernels_.count_expanded(tile);
+    }
+  }
+
+  // Runs of blocks whose codes are all alive go through one call, others through a call each.
+  void scan_direct(HammingTile& tile, int64_t first_block, int64_t last_block) {
+    LiveMask live(view_);
+    for (int64_t block = first_block, n; block < last_block; block += n) {
+      if ((block - first_block) % kRunBlocks == 0) check_interrupt();
+      n = std::min(kRunBlocks - (block - first_block) % kRunBlocks, last_block - block);
+      if (!live.all(block, n) || view_.ordered(block) != view_.ordered(block + n - 1)) n = 1;
+      tile.live = live.at(block);
+      if (!tile.live) continue;
+      begin(block, n);
+      tile.planes = view_.block(block);
+      tile.n_blocks = static_cast<int>(n);
+      kernels_.count_direct(tile);
+    }
+  }
+
   void make_masks(const uint8_t* rows, int64_t n) {
     n_digits_ = view_.layout.n_bits;
     digits_.reserve(n * n_digits_);
@@ -74,16 +104,17 @@ class HammingScan {
     digits_.reserve(n * n_digits_);
     const bool binary = layout.arity == 2;
     const int bits = binary ? kBinaryGroup : layout.symbol_bits;
-    const uint32_t value_bytes = binary ? 2 * kSlice : kSlice;
+    const uint32_t value_bytes = (binary ? 2 : 1) * plane_bytes();
     for (int64_t q = 0; q < n; ++q, rows += layout.n_bytes)
       for (int i = 0; i < n_digits_; ++i) {
         const uint32_t value = row_bits(rows, layout.n_bytes, i * bits, bits);
-        digits_.push_back(i * planes_per_digit(layout) * kSlice + value * value_bytes);
+        digits_.push_back(i * planes_per_digit(layout) * plane_bytes() + value * value_bytes);
       }
   }
 
   void start(bool ordered) {
     ordered_ = ordered;
+    started_ = true;
     for (size_t q = 0; q < collectors_.size(); ++q) set_bias(q);
   }
 
@@ -95,24 +126,37 @@ class HammingScan {
     for (int i = 0; i <= counter_bits_; ++i) bias_[q * kBiasStride + i] = bias >> i & 1 ? ~0u : 0u;
   }
 
-  void take(int q, const uint64_t* hits, const uint64_t* counters) {
-    Collector& collector = collectors_[q];
-    const int bias = (1 << counter_bits_) - below_[q];
-    for (int w = 0; w < 4; ++w)
-      for (uint64_t left = hits[w]; left; left &= left - 1) {
+  void take(const HammingHits& hits) {
+    Collector& collector = collectors_[hits.query];
+    const int bias = (1 << counter_bits_) - below_[hits.query];
+    const int64_t first = (block_ + hits.block) * kBlock;
+    for (unsigned words = hits.words; words; words &= words - 1) {
+      const int w = std::countr_zero(words);
+      for (uint64_t left = hits.codes[w]; left; left &= left - 1) {
         const int bit = std::countr_zero(left);
-        int distance = -bias;
-        for (int i = 0; i < counter_bits_; ++i) distance += static_cast<int>(counters[4 * i + w] >> bit & 1) << i;
-        if (distance < collector.below(ordered_))
-          collector.push(distance, view_.ids[block_ * kBlock + 64 * w + bit]);
+        const int distance = counted(hits.counters + w, hits.stride, bit) - bias;
+        if (distance >= collector.below(ordered_)) continue;
+        const int64_t position = first + 64 * w + bit;
+        collector.push(distance, Collector::kPositions ? position : view_.ids[position]);
       }
-    set_bias(q);
+    }
+    if (collector.below(ordered_) != below_[hits.query]) set_bias(hits.query);
+  }
+
+  // What the counters say at a bit.
+  int counted(const uint64_t* counters, int stride, int bit) const {
+    const auto digit = [&](int i) { return (counters[stride * i] >> bit & 1) << i; };
+    uint64_t sum = digit(0) + digit(1) + digit(2) + digit(3);
+    static_assert(kMinCounter == 4);
+    for (int i = kMinCounter; i < counter_bits_; ++i) sum += digit(i);
+    return static_cast<int>(sum);
   }
 
   const CodesView& view_;
   const Kernels& kernels_;
   bool expanded_;
-  bool ordered_ = true;
+  int together_;  // blocks per step
+  bool started_ = false, ordered_ = true, frequent_ = false;
   int counter_bits_;
   int n_digits_ = 0;
   int64_t block_ = 0;

@@ -11,51 +11,71 @@ namespace {
 constexpr int64_t kParts = 16;  // row i belongs to part i % kParts, for any number of threads
 constexpr int64_t kSlopeRows = 64;
 
-struct Place {
-  int bin;
-  float share;  // of the bin above
-};
+constexpr int64_t kRun = 256;  // pairs whose places are computed together
+constexpr int kMoments = 2;    // per bin: number of pairs, and sum of their distances to the bin
 
-Place place_of(float agreement, float bins_per_unit, int n_bins) {
-  const float scaled = agreement * bins_per_unit;
-  const float at = scaled > 0 ? std::min(scaled, static_cast<float>(n_bins - 1)) : 0.0f;  // NaN counts as 0
-  const int bin = std::min(static_cast<int>(at), n_bins - 2);
-  return {bin, at - static_cast<float>(bin)};
-}
+// Where the agreements of a run of pairs lie: the bin below, and the distance to it in bins. NaN counts as 0.
+struct Places {
+  int bins[kRun];
+  float shares[kRun];
+
+  void find(const float* agreement, int64_t n, float bins_per_unit, int n_bins) {
+    const float last = static_cast<float>(n_bins - 1);
+    for (int64_t i = 0; i < n; ++i) {
+      const float scaled = agreement[i] * bins_per_unit;
+      const float at = scaled > 0 ? std::min(scaled, last) : 0.0f;
+      bins[i] = std::min(static_cast<int>(at), n_bins - 2);
+      shares[i] = at - static_cast<float>(bins[i]);
+    }
+  }
+};
 
 }  // namespace
 
 void pair_histograms(const PairGrid& grid, float top, int n_bins, int n_threads, double* histograms) {
   const float bins_per_unit = static_cast<float>(n_bins - 1) / top;
-  std::vector<double> sums(kParts * 2 * n_bins);
+  const int64_t size = static_cast<int64_t>(grid.n_kinds) * n_bins;
+  std::vector<double> sums(kParts * size * kMoments);
   parallel_for(kParts, n_threads, [&](int64_t part) {
-    double* const mine = sums.data() + part * 2 * n_bins;
+    double* const mine = sums.data() + part * size * kMoments;
+    Places places;
     for (int64_t i = part; i < grid.n; i += kParts) {
-      const float* const agreement = grid.agreement + i * grid.n;
-      const uint8_t* const labels = grid.labels + i * grid.n;
-      for (int64_t j = i + 1; j < grid.n; ++j) {
-        if (labels[j] > 1) continue;
-        const Place place = place_of(agreement[j], bins_per_unit, n_bins);
-        double* const bins = mine + labels[j] * n_bins + place.bin;
-        bins[0] += 1 - place.share;
-        bins[1] += place.share;
+      for (int64_t first = i + 1; first < grid.n; first += kRun) {
+        const int64_t n = std::min(kRun, grid.n - first);
+        places.find(grid.agreement + i * grid.n + first, n, bins_per_unit, n_bins);
+        const uint8_t* const labels = grid.labels + i * grid.n + first;
+        for (int64_t j = 0; j < n; ++j) {
+          if (labels[j] >= grid.n_kinds) continue;
+          double* const moments = mine + (labels[j] * n_bins + places.bins[j]) * kMoments;
+          moments[0] += 1;
+          moments[1] += places.shares[j];
+        }
       }
     }
   });
-  std::fill_n(histograms, 2 * n_bins, 0.0);
-  for (int64_t part = 0; part < kParts; ++part)
-    for (int64_t bin = 0; bin < 2 * n_bins; ++bin) histograms[bin] += sums[part * 2 * n_bins + bin];
+  std::fill_n(histograms, size, 0.0);
+  for (int64_t part = 0; part < kParts; ++part) {
+    const double* const mine = sums.data() + part * size * kMoments;
+    for (int64_t place = 0; place < size; ++place) {
+      const double above = mine[place * kMoments + 1];
+      histograms[place] += mine[place * kMoments] - above;
+      if (above > 0) histograms[place + 1] += above;  // never in the last bin of a row
+    }
+  }
 }
 
 void pair_slopes(const PairGrid& grid, float top, int n_bins, const float* tables, int n_threads, float* slopes) {
   const float bins_per_unit = static_cast<float>(n_bins - 1) / top;
   parallel_for((grid.n + kSlopeRows - 1) / kSlopeRows, n_threads, [&](int64_t task) {
-    const int64_t first = task * kSlopeRows * grid.n;
-    const int64_t last = std::min(grid.n * grid.n, first + kSlopeRows * grid.n);
-    for (int64_t pair = first; pair < last; ++pair) {
-      const uint8_t label = grid.labels[pair];
-      const int bin = place_of(grid.agreement[pair], bins_per_unit, n_bins).bin;
-      slopes[pair] = label > 1 ? 0.0f : tables[label * n_bins + bin];
+    const int64_t last = std::min(grid.n, (task + 1) * kSlopeRows) * grid.n;
+    Places places;
+    for (int64_t first = task * kSlopeRows * grid.n; first < last; first += kRun) {
+      const int64_t n = std::min(kRun, last - first);
+      places.find(grid.agreement + first, n, bins_per_unit, n_bins);
+      for (int64_t j = 0; j < n; ++j) {
+        const uint8_t label = grid.labels[first + j];
+        slopes[first + j] = label >= grid.n_kinds ? 0.0f : tables[label * n_bins + places.bins[j]];
+      }
     }
   });
 }

@@ -4,18 +4,19 @@
 
 namespace rankhash {
 
-// A batch of n points: agreement (n × n, 0 … top) and labels (n × n): 1 similar, 0 dissimilar, others are left out.
+// A batch of n points: agreement (n × n, 0 … top) and labels (n × n): 0 … n_kinds - 1, others are left out.
 struct PairGrid {
   const float* agreement;
   const uint8_t* labels;
   int64_t n;
+  int n_kinds;
 };
 
-// Histograms of the agreement of pairs i < j: 2 × n_bins, dissimilar pairs first. Bins are equally spaced from 0 to
+// Histograms of the agreement of pairs i < j: n_kinds × n_bins, one row per label. Bins are equally spaced from 0 to
 // top; every pair is shared by the two bins around it. The sums do not depend on the number of threads.
 void pair_histograms(const PairGrid& grid, float top, int n_bins, int n_threads, double* histograms);
 
-// slopes[i, j] = tables[label][bin below the agreement]; 0 for pairs that are left out. tables: 2 × n_bins.
+// slopes[i, j] = tables[label][bin below the agreement]; 0 for pairs that are left out. tables: n_kinds × n_bins.
 // slopes may be the agreement itself.
 void pair_slopes(const PairGrid& grid, float top, int n_bins, const float* tables, int n_threads, float* slopes);
 

@@ -4,7 +4,7 @@
 
 #include "core/hamming.hpp"
 #include "core/lookup_query.hpp"
-#include "core/tables.hpp"
+#include "core/score_tables.hpp"
 
 namespace rankhash {
 namespace {
@@ -20,14 +20,15 @@ std::vector<int64_t> look_up(int64_t n, const LookupOptions& options, const Make
     for (int64_t q = task * kTaskQueries; q < std::min(n, (task + 1) * kTaskQueries); ++q) {
       LookupStats stats;
       const auto begin = std::chrono::steady_clock::now();
-      if (options.budget > 0) make(q, [&](auto&& query) {
-        given_up[q] = !query.run();
-        stats = query.stats();
-        if (given_up[q]) return;
-        const auto hits = query.finish();
-        stats.hits = hits.size();
-        emit(q, hits);
-      });
+      if (options.budget > 0)
+        make(q, [&](auto&& query) {
+          given_up[q] = !query.run();
+          stats = query.stats();
+          if (given_up[q]) return;
+          const auto hits = query.finish();
+          stats.hits = hits.size();
+          emit(q, hits);
+        });
       else given_up[q] = true;
       stats.scanned = given_up[q];
       if (!options.stats) continue;
@@ -54,7 +55,11 @@ std::vector<T> gather(const T* rows, int64_t width, const std::vector<int64_t>& 
 class Scanned {
  public:
   Scanned(std::vector<int64_t> queries, int64_t k, LookupStats* stats)
-      : queries_(std::move(queries)), k_(k), stats_(stats), ids_(queries_.size() * k), distances_(queries_.size() * k) {}
+      : queries_(std::move(queries)),
+        k_(k),
+        stats_(stats),
+        ids_(queries_.size() * k),
+        distances_(queries_.size() * k) {}
 
   const std::vector<int64_t>& queries() const { return queries_; }
   int64_t* ids() { return ids_.data(); }
@@ -160,7 +165,7 @@ void lookup_weighted(const TablesView& view, const uint8_t* queries, const float
                   k, options.stats);
   if (scanned.queries().empty()) return;
   const auto rows = gather(tables, table_size, scanned.queries());
-  search_tables(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
+  search_scores(view.store, rows.data(), scanned.queries().size(), k, options.n_threads, scanned.ids(),
                 scanned.distances());
   scanned.write(ids, distances);
 }
@@ -181,7 +186,7 @@ RadiusHits lookup_weighted_radius(const TablesView& view, const uint8_t* queries
       [&](int64_t q, auto hits) { lists[q] = std::move(hits); });
   if (left.empty()) return join_rows(lists);
   const auto rows = gather(tables, table_size, left);
-  return join(lists, search_tables_radius(view.store, rows.data(), left.size(), radius, options.n_threads), left,
+  return join(lists, search_scores_radius(view.store, rows.data(), left.size(), radius, options.n_threads), left,
               options.stats);
 }
 

@@ -25,12 +25,12 @@ struct LookupStats {
   int64_t hits = 0;        // results
   int64_t radius = -1;     // everything within it has been seen; of the largest segment
   int64_t scanned = 0;     // 1: look-up was given up
-  double cost = 0;         // estimated nanoseconds
-  double nanoseconds = 0;  // measured ones, without a scan
+  double cost = 0;         // units, see LookupCosts
+  double nanoseconds = 0;  // as measured, without a scan
 };
 
 struct LookupOptions {
-  double budget;  // estimated nanoseconds a query may cost before it is scanned
+  double budget;  // units that a query may cost before it is scanned
   int n_threads;
   LookupStats* stats;  // n, or null
   bool scan;           // false: queries over budget get no answer
@@ -46,7 +46,7 @@ RadiusHits lookup_radius(const TablesView& view, const uint8_t* queries, int64_t
 bool lookup_radius_one(const TablesView& view, const uint8_t* query, int radius, double budget,
                        std::vector<HammingHit>& hits);
 
-// By the sum of the weights (n_symbols) of the differing symbols; tables as for search_tables, made of the same.
+// By the sum of the weights (n_symbols) of the differing symbols; tables as for search_scores, made of the same.
 void lookup_weighted(const TablesView& view, const uint8_t* queries, const float* weights, const float* tables,
                      int64_t n, int64_t k, const LookupOptions& options, int64_t* ids, float* distances);
 RadiusHits lookup_weighted_radius(const TablesView& view, const uint8_t* queries, const float* weights,

@@ -6,7 +6,7 @@
 
 #include "core/hamming_scan.hpp"
 #include "core/lookup.hpp"
-#include "core/table_scan.hpp"
+#include "core/score_scan.hpp"
 
 namespace rankhash {
 
@@ -77,7 +77,7 @@ class HammingMetric {
   Layout layout_;
 };
 
-// Distance = the sum of the weights of differing symbols, added up as core/tables.hpp does.
+// Distance = the sum of the weights of differing symbols, added up as core/score_tables.hpp does.
 class WeightedMetric {
  public:
   using Distance = float;
@@ -109,7 +109,7 @@ class WeightedMetric {
 
   template <class Collector>
   void scan(const CodesView& view, const uint8_t*, int64_t first_block, Collector& collector) const {
-    TableScan<Collector> scan(view, plan_, table_, 1, collector);
+    ScoreScan<Collector> scan(view, plan_, table_, 1, collector);
     scan.scan(first_block, view.n_blocks());
     collector = std::move(scan.collector(0));
   }
@@ -121,7 +121,7 @@ class WeightedMetric {
   const ColumnPlan& plan_;
   const float* weights_;
   const float* table_;
-  TableQuery query_;
+  ScoreQuery query_;
   std::vector<double> least_{0.0};
 };
 

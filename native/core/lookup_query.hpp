@@ -1,18 +1,10 @@
 // One query of core/lookup.hpp: its steps through the hash tables, and what they cost.
 #pragma once
+#include "core/lookup_costs.hpp"
 #include "core/lookup_metrics.hpp"
 #include "core/shells.hpp"
 
 namespace rankhash {
-
-// Estimated nanoseconds, measured beside the scan on a busy machine: what counts is their ratio.
-struct LookupCosts {
-  static constexpr double kProbe = 1.2;    // a key: a bit of `occupied`
-  static constexpr double kBucket = 40;    // its bucket: offsets and the first rows, from memory
-  static constexpr double kRowWord = 1.3;  // 8 bytes of a row
-  static constexpr double kSlicedWord = 0.3;
-  static constexpr double kHit = 15;
-};
 
 template <class Metric, class Collector>
 class LookupQuery {
@@ -26,8 +18,7 @@ class LookupQuery {
 
   // False: too dear, the collector is of no use.
   bool run() {
-    if (view_.n_sealed < view_.store.size)
-      metric_.scan(view_.store, row_.bytes(), view_.n_sealed / kBlock, collector_);
+    if (view_.n_sealed < view_.store.size) metric_.scan(view_.store, row_.bytes(), view_.n_sealed / kBlock, collector_);
     if (view_.changed.size) metric_.scan(view_.changed, row_.bytes(), 0, collector_);
     for (const Segment* segment : view_.segments)
       if (!search(*segment)) return false;
@@ -38,9 +29,9 @@ class LookupQuery {
   const LookupStats& stats() const { return stats_; }
 
  private:
-  static constexpr int kKeys = 128;    // occupied keys that are fetched together
+  static constexpr int kKeys = 128;       // occupied keys that are fetched together
   static constexpr uint32_t kFetch = 64;  // rows of a bucket that are fetched ahead; the rest come by themselves
-  static constexpr int kFewHits = 16;  // up to here rows of a sliced block are read one by one
+  static constexpr int kFewHits = 16;     // up to here rows of a sliced block are read one by one
 
   double row_cost() const { return LookupCosts::kRowWord * row_.n_words(); }
   double sliced_cost() const { return LookupCosts::kSlicedWord * view_.store.layout.n_bits / 64; }
@@ -191,13 +182,14 @@ class LookupQuery {
     tile.digits = masks_.data();
     tile.bias = bias;
     tile.live = live;
+    tile.n_blocks = 1;
     tile.n_queries = 1;
     tile.n_digits = layout.n_bits;
     tile.counter_bits = counter_bits;
     tile.layout = layout;
     tile.context = this;
-    tile.on_hits = [](void* self, int, const uint64_t* hits, const uint64_t* counters) {
-      static_cast<LookupQuery*>(self)->take_block(hits, counters);
+    tile.on_hits = [](void* self, const HammingHits& hits) {
+      static_cast<LookupQuery*>(self)->take_block(hits.codes, hits.counters);
     };
     int below = metric_.below(collector_.limit());
     for (block_ = run.first; block_ < run.end && below > 0; ++block_) {

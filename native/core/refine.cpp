@@ -32,8 +32,12 @@ class Draws {
 class Descent {
  public:
   explicit Descent(const RefineTask& task)
-      : task_(task), rows_(static_cast<int64_t>(task.n_symbols) * task.arity), costs_(rows_), meets_(rows_),
-        kept_meets_(rows_), kept_(task.n_symbols) {}
+      : task_(task),
+        rows_(static_cast<int64_t>(task.n_symbols) * task.arity),
+        costs_(rows_),
+        meets_(rows_),
+        kept_meets_(rows_),
+        kept_(task.n_symbols) {}
 
   void run(const float* costs, uint8_t* symbols) {
     start(costs, symbols);

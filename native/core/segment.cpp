@@ -10,6 +10,7 @@ namespace rankhash {
 namespace {
 
 constexpr int64_t kChunk = 64 * kBlock;
+constexpr int64_t kPollRows = 1 << 18;
 
 // Keys of n rows.
 void make_keys(const uint8_t* rows, int64_t n, const Layout& layout, const KeySpan& span, uint32_t* keys) {
@@ -41,7 +42,10 @@ class TableBuilder {
       make_keys(rows_ + first * layout_.n_bytes, n, layout_, out_.span, keys_ + first);
     });
     std::memset(out_.offsets, 0, (static_cast<size_t>(out_.n_keys) + 1) * sizeof(uint32_t));
-    for (int64_t i = 0; i < size_; ++i) ++out_.offsets[keys_[i] + 1];
+    for (int64_t i = 0; i < size_; ++i) {
+      if (i % kPollRows == 0) check_interrupt();
+      ++out_.offsets[keys_[i] + 1];
+    }
     uint32_t sum = 0;
     for (uint32_t key = 0; key < out_.n_keys; ++key) {
       const uint32_t count = out_.offsets[key + 1];
@@ -57,14 +61,13 @@ class TableBuilder {
   void scatter(uint32_t low, uint32_t high) {
     const int64_t n_bytes = layout_.n_bytes;
     for (int64_t i = 0; i < size_; ++i) {
+      if (i % kPollRows == 0) check_interrupt();
       if (keys_[i] < low || keys_[i] >= high) continue;
       const uint32_t at = out_.offsets[keys_[i] + 1]++;
       out_.places[at] = static_cast<uint32_t>(i);
       uint8_t* to = out_.rows + at * n_bytes;
-      if (n_bytes == 8)
-        std::memcpy(to, rows_ + i * 8, 8);
-      else
-        std::memcpy(to, rows_ + i * n_bytes, n_bytes);
+      if (n_bytes == 8) std::memcpy(to, rows_ + i * 8, 8);
+      else std::memcpy(to, rows_ + i * n_bytes, n_bytes);
     }
   }
 
@@ -99,15 +102,15 @@ uint32_t key_of(const uint8_t* row, const Layout& layout, const KeySpan& span) {
     return static_cast<uint32_t>(word >> (at & 7) & ((uint64_t{1} << (span.count * b)) - 1));
   }
   uint32_t key = 0;
-  for (int s = span.first + span.count; s-- > span.first;)
-    key = key * layout.arity + row_bits(row, layout.n_bytes, s * b, b);
+  for (int s = span.first + span.count; s-- > span.first;) key = key * layout.arity + symbol_at(row, layout, s);
   return key;
 }
 
 std::vector<uint64_t> bits_of(const Layout& layout, const KeySpan& span) {
   std::vector<uint64_t> words((layout.n_bits + 63) / 64);
   const int b = layout.symbol_bits;
-  for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit) words[bit >> 6] |= uint64_t{1} << (bit & 63);
+  for (int bit = span.first * b; bit < (span.first + span.count) * b; ++bit)
+    words[bit >> 6] |= uint64_t{1} << (bit & 63);
   return words;
 }
 
@@ -129,8 +132,7 @@ void build_tables(const CodesView& view, int64_t start, int64_t size, const std:
     const int64_t first = b * kBlock, n = std::min<int64_t>(kBlock, size - first);
     read_block(view.block(start / kBlock + b), layout.n_bits, rows.data() + first * layout.n_bytes, n);
   });
-  for (const KeyTableOut& table : tables)
-    TableBuilder(layout, rows.data(), size, table, keys.data(), n_threads).run();
+  for (const KeyTableOut& table : tables) TableBuilder(layout, rows.data(), size, table, keys.data(), n_threads).run();
 }
 
 }  // namespace rankhash

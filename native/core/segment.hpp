@@ -25,11 +25,11 @@ struct KeySpan {
 struct KeyTable {
   KeySpan span;
   std::vector<uint64_t> span_bits;  // the bits of a packed row that make the key
-  uint32_t n_keys;           // arity^count
-  const uint32_t* offsets;   // n_keys + 1
-  const uint64_t* occupied;  // a bit a key: its bucket is not empty
-  const uint32_t* places;    // size
-  const uint8_t* rows;       // size × n_bytes, and kRowPadding
+  uint32_t n_keys;                  // arity^count
+  const uint32_t* offsets;          // n_keys + 1
+  const uint64_t* occupied;         // a bit a key: its bucket is not empty
+  const uint32_t* places;           // size
+  const uint8_t* rows;              // size × n_bytes, and kRowPadding
 
   bool is_occupied(uint32_t key) const { return occupied[key >> 6] >> (key & 63) & 1; }
   uint32_t bucket_size(uint32_t key) const { return offsets[key + 1] - offsets[key]; }
@@ -54,7 +54,7 @@ struct KeyTableOut {
 // The bits of a packed row, in words, that make the key.
 std::vector<uint64_t> bits_of(const Layout& layout, const KeySpan& span);
 
-// The key of a packed row that is readable for kRowPadding bytes behind its end.
+// The key of a packed row that is readable for kRowPadding bytes behind its end; below arity^count for any row.
 uint32_t key_of(const uint8_t* row, const Layout& layout, const KeySpan& span);
 
 // Fills the tables of the codes at start … start + size - 1; start is a multiple of kBlock.

@@ -33,11 +33,10 @@ class Shells {
 
  private:
   void make_steps() {
-    const int b = layout_.symbol_bits;
     steps_.reserve(span_.count * (layout_.arity - 1));
     uint32_t weight = 1;
     for (int s = 0; s < span_.count; ++s, weight *= layout_.arity) {
-      const uint32_t value = row_bits(row_, layout_.n_bytes, (span_.first + s) * b, b);
+      const uint32_t value = symbol_at(row_, layout_, span_.first + s);
       for (uint32_t other = 0; other < static_cast<uint32_t>(layout_.arity); ++other)
         if (other != value) steps_.push_back((other - value) * weight);
     }

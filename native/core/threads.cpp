@@ -1,35 +1,65 @@
 #include "core/threads.hpp"
 
-#include <unistd.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 namespace rankhash {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kPollInterval{kPollMilliseconds};
+
+// What check_interrupt looks at.
+struct ThreadState {
+  const std::atomic<bool>* stopped = nullptr;  // of the job that this thread works for
+  bool (*poll)() = nullptr;                    // of the thread that called the core
+  Clock::time_point next_poll;
+};
+thread_local ThreadState state;
+
+bool polled_to_end() {
+  if (!state.poll || Clock::now() < state.next_poll) return false;
+  const bool end = state.poll();
+  state.next_poll = Clock::now() + kPollInterval;
+  return end;
+}
+
 struct Job {
-  const std::function<void(int64_t)>* task;
-  int64_t n;
-  int seats;  // threads that may still join; guarded by the pool's mutex
+  const std::function<void(int64_t)>& task;
+  const int64_t n;
   std::atomic<int64_t> next{0};
+  std::atomic<bool> stopped{false};
+  int seats = 0;   // threads that may still join; guarded by the pool's mutex
   int active = 0;  // pool threads at work; guarded by the pool's mutex
-  std::exception_ptr error;
-  std::mutex error_mutex;
+  std::exception_ptr error{};
+  std::mutex error_mutex{};
 
   void work() {
+    const std::atomic<bool>* const outer = std::exchange(state.stopped, &stopped);
     for (int64_t i; (i = next.fetch_add(1)) < n;) try {
-        (*task)(i);
+        check_interrupt();
+        task(i);
       } catch (...) {
-        next.store(n);
-        std::lock_guard lock(error_mutex);
-        if (!error) error = std::current_exception();
+        fail(std::current_exception());
       }
+    state.stopped = outer;
+  }
+
+  void fail(std::exception_ptr failure) {
+    next.store(n);
+    std::lock_guard lock(error_mutex);
+    if (!error) error = std::move(failure);
+    stopped.store(true);  // after the error, so that what this makes others throw comes second
   }
 };
 
@@ -38,7 +68,7 @@ class Pool {
   void run(Job& job, int helpers) {
     {
       std::lock_guard lock(mutex_);
-      for (; n_threads_ < helpers; ++n_threads_) std::thread([this] { serve(); }).detach();
+      while (n_threads_ < helpers && start_thread()) ++n_threads_;
       job.seats = helpers;
       jobs_.push_back(&job);
     }
@@ -46,10 +76,25 @@ class Pool {
     job.work();
     std::unique_lock lock(mutex_);
     std::erase(jobs_, &job);
-    done_.wait(lock, [&] { return job.active == 0; });
+    while (!done_.wait_for(lock, kPollInterval, [&] { return job.active == 0; })) {
+      if (!state.poll) continue;
+      lock.unlock();
+      if (polled_to_end()) job.fail(std::make_exception_ptr(Interrupted{}));
+      lock.lock();
+    }
   }
 
  private:
+  // False if the system has no room for another thread: those that there are do the work.
+  bool start_thread() {
+    try {
+      std::thread([this] { serve(); }).detach();
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
   void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -70,26 +115,42 @@ class Pool {
   int n_threads_ = 0;
 };
 
-// Threads do not survive a fork: a child gets a pool of its own. Pools are never destroyed, so that a thread which
-// still waits when the process ends finds its mutex.
+// Threads do not survive a fork, and another thread may hold the pool's mutex then: a child begins without a pool.
+// Pools are never destroyed, so that a thread which still waits when the process ends finds its mutex.
+std::atomic<Pool*> current_pool{nullptr};
+
 Pool& pool() {
-  static std::mutex mutex;
-  static Pool* current = nullptr;
-  static pid_t owner = 0;
-  std::lock_guard lock(mutex);
-  if (!current || owner != getpid()) current = new Pool, owner = getpid();
-  return *current;
+  Pool* found = current_pool.load();
+  if (found) return *found;
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { current_pool.store(nullptr); });
+  static_cast<void>(registered);
+  Pool* const made = new Pool;
+  if (current_pool.compare_exchange_strong(found, made)) return *made;
+  delete made;
+  return *found;
+}
+
+int64_t most_threads() {
+  static const int64_t n_cores = std::thread::hardware_concurrency();
+  return kThreadsPerCore * std::max<int64_t>(1, n_cores);
 }
 
 }  // namespace
 
+void check_interrupt() {
+  if ((state.stopped && state.stopped->load(std::memory_order_relaxed)) || polled_to_end()) throw Interrupted{};
+}
+
+InterruptScope::InterruptScope(bool (*poll)()) : outer_(std::exchange(state.poll, poll)) {
+  state.next_poll = Clock::now() + kPollInterval;
+}
+InterruptScope::~InterruptScope() { state.poll = outer_; }
+
 void parallel_for(int64_t n, int n_threads, const std::function<void(int64_t)>& task) {
-  if (n_threads > n) n_threads = static_cast<int>(n);
-  Job job{&task, n, 0};
-  if (n_threads <= 1)
-    job.work();
-  else
-    pool().run(job, n_threads - 1);
+  const int64_t wanted = std::min<int64_t>({n, n_threads, most_threads()});
+  Job job{task, n};
+  if (wanted <= 1) job.work();
+  else pool().run(job, static_cast<int>(wanted) - 1);
   if (job.error) std::rethrow_exception(job.error);
 }
 

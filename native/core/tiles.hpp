@@ -1,5 +1,6 @@
 // Cuts a search into tasks (some queries × some blocks) and puts the answers together.
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include "core/threads.hpp"
@@ -23,42 +24,126 @@ inline TaskGrid make_grid(int64_t n_blocks, int64_t n_queries, int64_t tile, int
   return {n_tiles, std::max<int64_t>(1, std::min((wanted + n_tiles - 1) / n_tiles, n_blocks / 32))};
 }
 
-// run(first query, queries, first block, last block) gives sorted hits for each of its queries; emit(query, hits) gets
-// the best `most` of each query, from any thread.
-template <class Distance, class Run, class Emit>
-void search_tiles(const CodesView& view, int64_t n_queries, int64_t tile, int64_t most, int n_threads, const Run& run,
-                  const Emit& emit) {
-  const int64_t n_blocks = view.n_blocks();
-  const TaskGrid grid = make_grid(n_blocks, n_queries, tile, n_threads);
-  const auto queries_of = [&](int64_t t) { return std::min(tile, n_queries - t * tile); };
-  std::vector<HitLists<Distance>> parts(grid.n_tiles * grid.n_ranges);
+// How a sample of blocks tells the limit of a search for many neighbours beforehand. Without it about
+// most · ln(n / most) candidates are taken; with it hardly more than `most`.
+struct SamplePlan {
+  int64_t n_runs;  // runs of kRun blocks at equal distances; 0: no sample
+  int64_t k;       // the k-th best of the sample is the limit
 
-  parallel_for(grid.n_tiles * grid.n_ranges, n_threads, [&](int64_t task) {
-    const int64_t t = task / grid.n_ranges, range = task % grid.n_ranges;
-    HitLists<Distance> lists = run(t * tile, queries_of(t), n_blocks * range / grid.n_ranges,
-                                   n_blocks * (range + 1) / grid.n_ranges);
-    if (grid.n_ranges > 1) {
-      parts[task] = std::move(lists);
-      return;
-    }
-    for (size_t i = 0; i < lists.size(); ++i) emit(t * tile + i, lists[i]);
-  });
-  if (grid.n_ranges == 1) return;
+  static constexpr int64_t kRun = 2;
 
-  parallel_for(grid.n_tiles, n_threads, [&](int64_t t) {
-    for (int64_t i = 0; i < queries_of(t); ++i) {
-      std::vector<Hit<Distance>> all;
-      for (int64_t range = 0; range < grid.n_ranges; ++range) {
-        auto& part = parts[t * grid.n_ranges + range][i];
-        const auto middle = all.insert(all.end(), part.begin(), part.end());
-        std::inplace_merge(all.begin(), middle, all.end());
-        std::vector<Hit<Distance>>().swap(part);
+  static SamplePlan make(int64_t n_blocks, int64_t most) {
+    constexpr int64_t kLeastNeighbors = 32, kShare = 32, kLeastRuns = 8;
+    const int64_t n_runs = std::max(kLeastRuns, n_blocks / (kShare * kRun));
+    if (most < kLeastNeighbors || n_runs * kRun * 8 > n_blocks || most * 8 > n_blocks * kBlock) return {0, 0};
+    return of(n_runs, static_cast<double>(most) * n_runs * kRun / n_blocks);
+  }
+
+  // A smaller sample, whose limit saves this one most of its own candidates.
+  SamplePlan part() const {
+    constexpr int64_t kPart = 8, kLeastRuns = 4;
+    return n_runs < kPart * kLeastRuns ? SamplePlan{0, 0} : of(n_runs / kPart, static_cast<double>(k) / kPart);
+  }
+
+  int64_t first_block(int64_t n_blocks, int64_t run) const { return n_blocks * run / n_runs; }
+
+ private:
+  // Of all the neighbours that are wanted, `expected` are expected in the sample.
+  static SamplePlan of(int64_t n_runs, double expected) {
+    return {n_runs, static_cast<int64_t>(expected + 2.5 * std::sqrt(expected) + 1)};
+  }
+};
+
+// A search of tiles of queries. Search gives
+//   Distance, kNoLimit
+//   sample(first query, queries, plan, limits): sets the limits of the queries; those that are there bound the sample,
+//   and kNoLimit stands where it holds too few codes within them
+//   run(first query, queries, limits, first block, last block, take): take(i, hits) gets the sorted hits of query
+//   `first query + i` within its limit
+template <class Search>
+class TiledSearch {
+ public:
+  using Distance = typename Search::Distance;
+
+  TiledSearch(const CodesView& view, const Search& search, int64_t n_queries, int64_t tile, int64_t most, int n_threads)
+      : search_(search),
+        n_queries_(n_queries),
+        tile_(tile),
+        most_(most),
+        n_threads_(n_threads),
+        n_blocks_(view.n_blocks()),
+        grid_(make_grid(n_blocks_, n_queries, tile, n_threads)),
+        sample_(SamplePlan::make(n_blocks_, most)),
+        limits_(n_queries, Search::kNoLimit) {}
+
+  // emit(query, hits) gets the best `most` of each query, from any thread.
+  template <class Emit>
+  void run(const Emit& emit) {
+    if (grid_.n_ranges > 1) return run_ranges(emit);
+    parallel_for(grid_.n_tiles, n_threads_, [&](int64_t t) {
+      find_limits(t);
+      scan(t, 0, n_blocks_, [&](int64_t i, Hits hits) { finish(t * tile_ + i, hits, emit); });
+    });
+  }
+
+ private:
+  using Hits = std::vector<Hit<Distance>>;
+
+  int64_t queries_of(int64_t t) const { return std::min(tile_, n_queries_ - t * tile_); }
+
+  void find_limits(int64_t t) {
+    for (const SamplePlan& plan : {sample_.part(), sample_})
+      if (plan.n_runs) search_.sample(t * tile_, queries_of(t), plan, limits_.data() + t * tile_);
+  }
+
+  template <class Take>
+  void scan(int64_t t, int64_t first_block, int64_t last_block, const Take& take) const {
+    search_.run(t * tile_, queries_of(t), limits_.data() + t * tile_, first_block, last_block, take);
+  }
+
+  template <class Emit>
+  void run_ranges(const Emit& emit) {
+    const int64_t n_ranges = grid_.n_ranges;
+    std::vector<HitLists<Distance>> parts(grid_.n_tiles * n_ranges);
+    parallel_for(grid_.n_tiles, n_threads_, [&](int64_t t) { find_limits(t); });
+    parallel_for(grid_.n_tiles * n_ranges, n_threads_, [&](int64_t task) {
+      const int64_t range = task % n_ranges;
+      scan(task / n_ranges, n_blocks_ * range / n_ranges, n_blocks_ * (range + 1) / n_ranges,
+           [&](int64_t, Hits hits) { parts[task].push_back(std::move(hits)); });
+    });
+    parallel_for(grid_.n_tiles, n_threads_, [&](int64_t t) {
+      for (int64_t i = 0; i < queries_of(t); ++i) {
+        Hits all;
+        for (int64_t range = 0; range < n_ranges; ++range) {
+          Hits& part = parts[t * n_ranges + range][i];
+          const auto middle = all.insert(all.end(), part.begin(), part.end());
+          std::inplace_merge(all.begin(), middle, all.end());
+          Hits().swap(part);
+        }
+        finish(t * tile_ + i, all, emit);
       }
-      if (static_cast<int64_t>(all.size()) > most) all.resize(most);
-      emit(t * tile + i, all);
+    });
+  }
+
+  // A limit that let too few codes pass was wrong: the query is searched again without one.
+  template <class Emit>
+  void finish(int64_t q, Hits& hits, const Emit& emit) const {
+    if (static_cast<int64_t>(hits.size()) < most_ && limits_[q] != Search::kNoLimit) {
+      const Distance none = Search::kNoLimit;
+      search_.run(q, 1, &none, 0, n_blocks_, [&](int64_t, Hits found) { hits = std::move(found); });
     }
-  });
-}
+    if (static_cast<int64_t>(hits.size()) > most_) hits.resize(most_);
+    emit(q, hits);
+  }
+
+  const Search& search_;
+  int64_t n_queries_, tile_, most_;
+  int n_threads_;
+  int64_t n_blocks_;
+  TaskGrid grid_;
+  SamplePlan sample_;
+  std::vector<Distance> limits_;
+};
 
 // Queries that are searched together, so that their candidates take at most about 64 MB.
 inline int64_t tile_for(int64_t k, int64_t largest) {

@@ -17,39 +17,55 @@ struct CodesView {
 
   int64_t n_blocks() const { return (size + kBlock - 1) / kBlock; }
   const uint8_t* block(int64_t i) const { return blocks + i * layout.n_bits * kSlice; }
+  // Asks for blocks that are read soon.
+  void fetch(int64_t first_block, int64_t last_block) const {
+    const uint8_t* const end = block(last_block);
+    for (const uint8_t* at = block(first_block); at < end; at += 64) __builtin_prefetch(at, 0, 2);
+  }
   bool ordered(int64_t block) const { return (block + 1) * kBlock <= ids.n_ordered || size <= ids.n_ordered; }
 };
 
-// The living codes of one block after another.
+// The living codes of one block after another, or of a few together.
 class LiveMask {
  public:
-  explicit LiveMask(const CodesView& view) : view_(view) { std::memset(bytes_, 0xFF, kSlice); }
+  // Readers take the bytes of `together` blocks at a time.
+  explicit LiveMask(const CodesView& view, int together = 1) : view_(view), together_(together) {
+    std::memset(full_, 0xFF, sizeof full_);
+  }
 
-  // kSlice bytes, or null if no code of the block is alive.
-  const uint8_t* at(int64_t block) {
-    const int64_t left = view_.size - block * kBlock;
-    if (left >= kBlock) {
-      if (!view_.live) return bytes_;
-      const uint8_t* live = view_.live + block * kSlice;
-      return any(live) ? live : nullptr;
+  // Whether every code of the blocks is alive.
+  bool all(int64_t first, int64_t n_blocks) const { return !view_.live && (first + n_blocks) * kBlock <= view_.size; }
+
+  // The bytes of n_blocks <= together blocks, 0 behind the last code; null if no code of them is alive.
+  const uint8_t* at(int64_t first, int n_blocks = 1) {
+    if (n_blocks == together_ && all(first, n_blocks)) return full_;
+    const uint8_t* bytes = inside(first, n_blocks);
+    for (int i = 0; i < n_blocks * kSlice; i += 8) {
+      uint64_t word;
+      std::memcpy(&word, bytes + i, 8);
+      if (word) return bytes;
     }
-    for (int i = 0; i < kSlice; ++i) {
-      const int64_t here = left - 8 * i;
-      const unsigned inside = here >= 8 ? 0xFFu : here > 0 ? (1u << here) - 1 : 0u;
-      bytes_[i] = static_cast<uint8_t>(inside & (view_.live ? view_.live[block * kSlice + i] : 0xFFu));
-    }
-    return any(bytes_) ? bytes_ : nullptr;
+    return nullptr;
   }
 
  private:
-  static bool any(const uint8_t* bytes) {
-    uint64_t words[kSlice / 8];
-    std::memcpy(words, bytes, kSlice);
-    return words[0] | words[1] | words[2] | words[3];
+  static constexpr int kMostBlocks = 2;
+
+  const uint8_t* inside(int64_t first, int n_blocks) {
+    const int64_t left = view_.size - first * kBlock;
+    const uint8_t* live = view_.live ? view_.live + first * kSlice : full_;
+    if (n_blocks == together_ && left >= n_blocks * kBlock) return live;
+    for (int i = 0; i < kMostBlocks * kSlice; ++i) {
+      const int64_t here = i < n_blocks * kSlice ? left - 8 * i : 0;
+      const unsigned mask = here >= 8 ? 0xFFu : here > 0 ? (1u << here) - 1 : 0u;
+      part_[i] = static_cast<uint8_t>(mask ? mask & live[i] : 0u);
+    }
+    return part_;
   }
 
   const CodesView& view_;
-  uint8_t bytes_[kSlice];
+  int together_;
+  uint8_t full_[kMostBlocks * kSlice], part_[kMostBlocks * kSlice];
 };
 
 // Rows of hits of different length, one after another.

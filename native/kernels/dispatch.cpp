@@ -12,6 +12,9 @@ extern const Kernels kernels_scalar;
 #ifdef RANKHASH_HAVE_AVX2
 extern const Kernels kernels_avx2;
 #endif
+#ifdef RANKHASH_HAVE_AVX512
+extern const Kernels kernels_avx512;
+#endif
 #ifdef RANKHASH_HAVE_NEON
 extern const Kernels kernels_neon;
 #endif
@@ -23,7 +26,13 @@ int available_kernels(const Kernels** out, int capacity) {
   };
   offer(kernels_scalar);
 #ifdef RANKHASH_HAVE_AVX2
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) offer(kernels_avx2);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    offer(kernels_avx2);
+#endif
+#ifdef RANKHASH_HAVE_AVX512  // these ask for the system's support of the registers, too
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+    offer(kernels_avx512);
 #endif
 #ifdef RANKHASH_HAVE_NEON
   offer(kernels_neon);

@@ -2,41 +2,39 @@
 
 namespace rankhash::RANKHASH_ISA {
 
-RANKHASH_INLINE static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
-  const Bits half = sum ^ a;
-  carry = (sum & a) | (half & b);
-  sum = half ^ b;
-}
+constexpr int64_t kMostPlaneBytes = 48 << 10;  // planes of several blocks together must stay in the nearest cache
+constexpr int64_t kFetchAhead = 4096;          // bytes that a single query fetches ahead
+constexpr int kFetchLevel = 2;                 // into the second cache
 
-template <int From, int M>
-RANKHASH_INLINE static inline void ripple(Bits (&c)[M + 1], Bits carry) {
+template <int From, int M, class V>
+RANKHASH_INLINE static inline void ripple(V (&c)[M + 1], V carry) {
   for (int i = From; i <= M; ++i) {
-    const Bits next = c[i] & carry;
+    const V next = c[i] & carry;
     c[i] = c[i] ^ carry;
     carry = next;
   }
 }
 
 // Adds the bits in(0) … in(n-1), each of weight 1, to the counters.
-template <int M, class In>
-RANKHASH_INLINE static inline void add_bits(Bits (&c)[M + 1], int n, const In& in) {
+template <int M, class V, class In>
+RANKHASH_INLINE static inline void add_bits(V (&c)[M + 1], int n, const In& in) {
   const auto add4 = [&](int i) RANKHASH_INLINE {  // returns the carry of weight 4
-    Bits t, u, f;
+    V t, u, f;
     full_add(c[0], t, in(i), in(i + 1));
     full_add(c[0], u, in(i + 2), in(i + 3));
     full_add(c[1], f, t, u);
     return f;
   };
   const auto add8 = [&](int i) RANKHASH_INLINE {  // returns the carry of weight 8
-    const Bits f = add4(i), g = add4(i + 4);
-    Bits e;
+    const V f = add4(i), g = add4(i + 4);
+    V e;
     full_add(c[2], e, f, g);
     return e;
   };
   int i = 0;
   for (; i + 16 <= n; i += 16) {
-    const Bits e = add8(i), f = add8(i + 8);
-    Bits s;
+    const V e = add8(i), f = add8(i + 8);
+    V s;
     full_add(c[3], s, e, f);
     ripple<4, M>(c, s);
   }
@@ -46,125 +44,184 @@ RANKHASH_INLINE static inline void add_bits(Bits (&c)[M + 1], int n, const In& i
 }
 
 // Adds n numbers of two bits, of weight 1 (low) and 2 (high).
-template <int M, class Low, class High>
-RANKHASH_INLINE static inline void add_pairs(Bits (&c)[M + 1], int n, const Low& low, const High& high) {
-  const auto add2 = [&](int i, Bits& t, Bits& f) RANKHASH_INLINE {  // t of weight 2, f of weight 4
+template <int M, class V, class Low, class High>
+RANKHASH_INLINE static inline void add_pairs(V (&c)[M + 1], int n, const Low& low, const High& high) {
+  const auto add2 = [&](int i, V& t, V& f) RANKHASH_INLINE {  // t of weight 2, f of weight 4
     full_add(c[0], t, low(i), low(i + 1));
     full_add(c[1], f, high(i), high(i + 1));
   };
   int i = 0;
   for (; i + 4 <= n; i += 4) {
-    Bits t, u, f, g, h, e, s;
+    V t, u, f, g, h, e, s;
     add2(i, t, f);
     add2(i + 2, u, g);
     full_add(c[1], h, t, u);
     full_add(c[2], e, f, g);
-    const Bits d = c[2] & h;
+    const V d = c[2] & h;
     c[2] = c[2] ^ h;
     full_add(c[3], s, d, e);
     ripple<4, M>(c, s);
   }
   for (; i < n; ++i) {
-    const Bits x = low(i), t = c[0] & x;
-    Bits f;
+    const V x = low(i), t = c[0] & x;
+    V f;
     c[0] = c[0] ^ x;
     full_add(c[1], f, high(i), t);
     ripple<2, M>(c, f);
   }
 }
 
-// One query's expanded digits: a slice each.
+// One query's expanded digits: a plane each.
+template <class V>
 struct SymbolDigits {
+  using Vector = V;
+  static inline void fetch(const uint8_t*, int64_t) {}
   template <int M>
-  RANKHASH_INLINE static inline void add(Bits (&c)[M + 1], const HammingTile& tile, const uint32_t* digits) {
-    const uint8_t* planes = tile.planes;
-    add_bits<M>(c, tile.n_digits, [=](int i) RANKHASH_INLINE { return load_bits(planes + digits[i]); });
+  RANKHASH_INLINE static inline void add(V (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
+                                         const uint32_t* digits) {
+    add_bits<M>(c, tile.n_digits, [=](int i) RANKHASH_INLINE { return load_as<V>(planes + digits[i]); });
   }
 };
 
-// One query's expanded digits of three binary symbols: a low and a high slice each.
+// One query's expanded digits of three binary symbols: a low and a high plane each.
+template <class V>
 struct BinaryDigits {
+  using Vector = V;
+  static inline void fetch(const uint8_t*, int64_t) {}
   template <int M>
-  RANKHASH_INLINE static inline void add(Bits (&c)[M + 1], const HammingTile& tile, const uint32_t* digits) {
-    const uint8_t* planes = tile.planes;
+  RANKHASH_INLINE static inline void add(V (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
+                                         const uint32_t* digits) {
     add_pairs<M>(
-        c, tile.n_digits, [=](int i) RANKHASH_INLINE { return load_bits(planes + digits[i]); },
-        [=](int i) RANKHASH_INLINE { return load_bits(planes + digits[i] + kSlice); });
+        c, tile.n_digits, [=](int i) RANKHASH_INLINE { return load_as<V>(planes + digits[i]); },
+        [=](int i) RANKHASH_INLINE { return load_as<V>(planes + digits[i] + sizeof(V)); });
   }
 };
 
 // The block's own slices, compared with one query's bits.
 template <int B>
 struct DirectDigits {
+  using Vector = Bits;
+  // Single queries wait for memory: a block is fetched while those before it are counted. Not inlined: GCC 12 then
+  // makes the counting itself a third slower.
+  __attribute__((noinline)) static void fetch(const uint8_t* planes, int64_t size) {
+    planes += size > kFetchAhead ? size : kFetchAhead;
+    for (int64_t at = 0; at < size; at += 64) __builtin_prefetch(planes + at, 0, kFetchLevel);
+  }
   template <int M>
-  RANKHASH_INLINE static inline void add(Bits (&c)[M + 1], const HammingTile& tile, const uint32_t* masks) {
-    const uint8_t* planes = tile.planes;
+  RANKHASH_INLINE static inline void add(Bits (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
+                                         const uint32_t* masks) {
     add_bits<M>(c, tile.layout.n_symbols, [=](int s) RANKHASH_INLINE {
       Bits differs = load_bits(planes + s * B * kSlice) ^ fill_bits(masks[s * B]);
       for (int p = 1; p < B; ++p)
-        differs = differs | (load_bits(planes + (s * B + p) * kSlice) ^ fill_bits(masks[s * B + p]));
+        differs = or_xor(differs, load_bits(planes + (s * B + p) * kSlice), fill_bits(masks[s * B + p]));
       return differs;
     });
   }
 };
 
-template <class Digits, int M>
+// The counters of some queries, and which of them have hits.
+template <class V, int M>
+struct Counted {
+  static constexpr int kSlots = 8, kWords = sizeof(V) / 8;
+  uint64_t codes[kSlots][kWords], counters[kSlots][kWords * M];
+  unsigned words[kSlots];
+
+  RANKHASH_INLINE inline void keep(int slot, V hits, const V (&c)[M + 1], unsigned nonzero) {
+    words[slot] = nonzero;
+    store_bits(codes[slot], hits);
+    for (int i = 0; i < M; ++i) store_bits(counters[slot] + kWords * i, c[i]);
+  }
+
+  inline void report(const HammingTile& tile, int query, int block, int slot) const {
+    tile.on_hits(tile.context, {query, block, words[slot], codes[slot], counters[slot], kWords});
+  }
+};
+
+// All queries against one register of codes after another. If hits are frequent, a branch that looks for them would
+// often be mispredicted: then those of eight queries are looked for together.
+template <class Digits, bool Frequent, int M>
 static void count_tile(const HammingTile& tile) {
-  const Bits live = load_bits(tile.live);
-  for (int q = 0; q < tile.n_queries; ++q) {
-    Bits c[M + 1];
-    for (int i = 0; i <= M; ++i) c[i] = fill_bits(tile.bias[q * kBiasStride + i]);
-    Digits::template add<M>(c, tile, tile.digits + static_cast<int64_t>(q) * tile.n_digits);
-    const Bits hits = and_not(live, c[M]);
-    if (any_bit(hits)) {
-      uint64_t mask[4], counters[4 * M];
-      store_bits(mask, hits);
-      for (int i = 0; i < M; ++i) store_bits(counters + 4 * i, c[i]);
-      tile.on_hits(tile.context, q, mask, counters);
+  using V = typename Digits::Vector;
+  constexpr int kSlots = Counted<V, M>::kSlots;
+  const int64_t size = static_cast<int64_t>(tile.layout.n_bits) * kSlice;
+  const uint8_t* planes = tile.planes;
+  Counted<V, M> counted;
+  for (int block = 0; block < tile.n_blocks; block += sizeof(V) / kSlice, planes += size) {
+    Digits::fetch(planes, size);
+    const V live = load_as<V>(tile.live + static_cast<int64_t>(block) * tile.live_stride);
+    [[maybe_unused]] unsigned waiting = 0;  // slots with hits
+    for (int q = 0; q < tile.n_queries; ++q) {
+      V c[M + 1];
+      for (int i = 0; i <= M; ++i) c[i] = fill_as<V>(tile.bias[q * kBiasStride + i]);
+      Digits::template add<M>(c, tile, planes, tile.digits + static_cast<int64_t>(q) * tile.n_digits);
+      const V hits = and_not(live, c[M]);
+      const unsigned words = nonzero_words(hits);
+      if constexpr (!Frequent) {
+        if (!words) continue;
+        counted.keep(0, hits, c, words);
+        counted.report(tile, q, block, 0);
+      } else {
+        const int slot = q % kSlots;
+        counted.keep(slot, hits, c, words);
+        waiting |= static_cast<unsigned>(words != 0) << slot;
+        if (slot + 1 < kSlots && q + 1 < tile.n_queries) continue;
+        for (; waiting; waiting &= waiting - 1) {
+          const int ready = __builtin_ctz(waiting);
+          counted.report(tile, q - slot + ready, block, ready);
+        }
+      }
     }
   }
 }
 
-template <class Digits, int M = kMinCounter>
+template <class Digits, bool Frequent, int M = kMinCounter>
 static void count_with(const HammingTile& tile) {
   if constexpr (M < kMaxCounter) {
-    if (tile.counter_bits > M) return count_with<Digits, M + 1>(tile);
+    if (tile.counter_bits > M) return count_with<Digits, Frequent, M + 1>(tile);
   }
-  count_tile<Digits, M>(tile);
+  count_tile<Digits, Frequent, M>(tile);
+}
+
+template <class Digits>
+static void count_digits(const HammingTile& tile) {
+  tile.frequent ? count_with<Digits, true>(tile) : count_with<Digits, false>(tile);
+}
+
+static int blocks_together(const Layout& layout) {
+  const int64_t n_planes = static_cast<int64_t>(digits_of(layout)) * planes_per_digit(layout);
+  return n_planes * static_cast<int64_t>(sizeof(Wide)) <= kMostPlaneBytes ? sizeof(Wide) / kSlice : 1;
+}
+
+template <class V>
+static void count_planes(const HammingTile& tile) {
+  tile.layout.arity == 2 ? count_digits<BinaryDigits<V>>(tile) : count_digits<SymbolDigits<V>>(tile);
 }
 
 static void count_expanded(const HammingTile& tile) {
-  if (tile.layout.arity == 2) return count_with<BinaryDigits>(tile);
-  count_with<SymbolDigits>(tile);
-}
-
-// A few queries wait for memory: asking for the next block while this one is counted hides most of that.
-static inline void prefetch_next_block(const HammingTile& tile) {
-  const int64_t size = static_cast<int64_t>(tile.layout.n_bits) * kSlice;
-  for (int64_t at = 0; at < (size < 4096 ? size : 4096); at += 64) __builtin_prefetch(tile.planes + size + at, 0, 2);
+  blocks_together(tile.layout) > 1 ? count_planes<Wide>(tile) : count_planes<Bits>(tile);
 }
 
 static void count_direct(const HammingTile& tile) {
-  prefetch_next_block(tile);
   switch (tile.layout.symbol_bits) {
-    case 1: return count_with<DirectDigits<1>>(tile);
-    case 2: return count_with<DirectDigits<2>>(tile);
-    case 3: return count_with<DirectDigits<3>>(tile);
-    default: return count_with<DirectDigits<4>>(tile);
+    case 1: return count_with<DirectDigits<1>, false>(tile);
+    case 2: return count_with<DirectDigits<2>, false>(tile);
+    case 3: return count_with<DirectDigits<3>, false>(tile);
+    default: return count_with<DirectDigits<4>, false>(tile);
   }
 }
 
 // planes[s][v] = which codes have another symbol than v at s
-template <int B>
-static void expand_symbols(const uint8_t* block, const Layout& layout, uint8_t* planes) {
-  for (int s = 0; s < layout.n_symbols; ++s, block += B * kSlice) {
-    Bits slice[2][B];  // as it is, and inverted
+template <class V, int B>
+static void expand_symbols(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes) {
+  const int64_t size = static_cast<int64_t>(layout.n_bits) * kSlice;
+  for (int s = 0; s < layout.n_symbols; ++s, blocks += B * kSlice) {
+    V slice[2][B];  // as it is, and inverted
     for (int p = 0; p < B; ++p) {
-      slice[0][p] = load_bits(block + p * kSlice);
-      slice[1][p] = slice[0][p] ^ fill_bits(~0u);
+      slice[0][p] = gather_as<V>(blocks + p * kSlice, size, n_blocks);
+      slice[1][p] = slice[0][p] ^ fill_as<V>(~0u);
     }
-    for (int v = 0; v < layout.arity; ++v, planes += kSlice) {
-      Bits differs = slice[v & 1][0];
+    for (int v = 0; v < layout.arity; ++v, planes += sizeof(V)) {
+      V differs = slice[v & 1][0];
       for (int p = 1; p < B; ++p) differs = differs | slice[v >> p & 1][p];
       store_bits(planes, differs);
     }
@@ -172,29 +229,38 @@ static void expand_symbols(const uint8_t* block, const Layout& layout, uint8_t* 
 }
 
 // planes[g][v] = low and high bit of how many of the symbols 3g, 3g+1, 3g+2 differ from the bits of v
-static void expand_binary(const uint8_t* block, const Layout& layout, uint8_t* planes) {
+template <class V>
+static void expand_binary(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes) {
+  const int64_t size = static_cast<int64_t>(layout.n_bits) * kSlice;
   for (int s = 0; s < layout.n_symbols; s += kBinaryGroup) {
-    for (int v = 0; v < 1 << kBinaryGroup; ++v, planes += 2 * kSlice) {
-      Bits x[kBinaryGroup];
+    V slice[kBinaryGroup];
+    for (int i = 0; i < kBinaryGroup; ++i)
+      slice[i] = s + i < layout.n_symbols ? gather_as<V>(blocks + (s + i) * kSlice, size, n_blocks) : fill_as<V>(0);
+    for (int v = 0; v < 1 << kBinaryGroup; ++v, planes += 2 * sizeof(V)) {
+      V x[kBinaryGroup];
       for (int i = 0; i < kBinaryGroup; ++i)
-        x[i] = s + i < layout.n_symbols
-                   ? load_bits(block + (s + i) * kSlice) ^ fill_bits((v >> i & 1) ? ~0u : 0u)
-                   : zero_bits();
-      Bits carry;
+        x[i] = s + i < layout.n_symbols && v >> i & 1 ? slice[i] ^ fill_as<V>(~0u) : slice[i];
+      V carry;
       full_add(x[0], carry, x[1], x[2]);
       store_bits(planes, x[0]);
-      store_bits(planes + kSlice, carry);
+      store_bits(planes + sizeof(V), carry);
     }
   }
 }
 
-static void expand(const uint8_t* block, const Layout& layout, uint8_t* planes) {
+template <class V>
+static void expand_as(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes) {
   switch (layout.symbol_bits) {
-    case 1: return expand_binary(block, layout, planes);
-    case 2: return expand_symbols<2>(block, layout, planes);
-    case 3: return expand_symbols<3>(block, layout, planes);
-    default: return expand_symbols<4>(block, layout, planes);
+    case 1: return expand_binary<V>(blocks, n_blocks, layout, planes);
+    case 2: return expand_symbols<V, 2>(blocks, n_blocks, layout, planes);
+    case 3: return expand_symbols<V, 3>(blocks, n_blocks, layout, planes);
+    default: return expand_symbols<V, 4>(blocks, n_blocks, layout, planes);
   }
+}
+
+static void expand(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes) {
+  blocks_together(layout) > 1 ? expand_as<Wide>(blocks, n_blocks, layout, planes)
+                              : expand_as<Bits>(blocks, n_blocks, layout, planes);
 }
 
 }  // namespace rankhash::RANKHASH_ISA

@@ -19,28 +19,39 @@ constexpr int kMinCounter = 4;
 constexpr int kMaxCounter = bit_width(kMaxSymbols);
 constexpr int kBiasStride = kMaxCounter + 1;
 
+struct HammingHits {
+  int query;
+  int block;                 // the first of the blocks that were counted together
+  unsigned words;            // bit w: codes[w] is not 0
+  const uint64_t* codes;     // 4 words per block: which codes
+  const uint64_t* counters;  // plane i < m begins at counters[i · stride]
+  int stride;                // words per plane
+};
+
 struct HammingTile {
-  const uint8_t* planes;   // the block's slices (direct), or what expand() made of them
+  const uint8_t* planes;   // the slices of the blocks (direct), or what expand() made of them
   const uint32_t* digits;  // per query: n_bits masks of 0 or ~0 (direct), or n_digits byte offsets into planes
-  const uint32_t* bias;    // per query: kBiasStride masks of 0 or ~0, the counters' start
-  const uint8_t* live;     // kSlice bytes: which codes of the block may be found
+  const uint32_t* bias;    // per query: kBiasStride masks of 0 or ~0, the counters' start; read again for every block
+  const uint8_t* live;     // kSlice bytes per block: which codes may be found
+  int live_stride;         // kSlice, or 0: the same bytes for every block
+  int n_blocks;            // consecutive blocks: any number (direct), or as many as were expanded together
   int n_queries;
   int n_digits;      // per query, as digits has them
   int counter_bits;  // m
   Layout layout;
   void* context;
-  // Called for every query with a hit: which codes, and the counters' planes 0 … m-1 (4 words each).
-  void (*on_hits)(void* context, int query, const uint64_t* hits, const uint64_t* counters);
+  bool frequent;  // hits are to be expected for many queries (of no account to count_direct)
+  // Called for every query with a hit.
+  void (*on_hits)(void* context, const HammingHits& hits);
 };
+constexpr int kMostTogether = 2;  // blocks that one register may span
 
 // A digit is one symbol, or three symbols of arity 2 (whose count takes two planes).
 constexpr int kBinaryGroup = 3;
 constexpr int digits_of(const Layout& layout) {
   return layout.arity == 2 ? (layout.n_symbols + kBinaryGroup - 1) / kBinaryGroup : layout.n_symbols;
 }
-constexpr int planes_per_digit(const Layout& layout) {
-  return layout.arity == 2 ? 2 << kBinaryGroup : layout.arity;
-}
+constexpr int planes_per_digit(const Layout& layout) { return layout.arity == 2 ? 2 << kBinaryGroup : layout.arity; }
 
 // ---- Rows: packed codes one after another, in runs that lie anywhere --------------------------------------------
 struct RowHit {
@@ -49,33 +60,34 @@ struct RowHit {
 };
 constexpr int kRowHits = 64;
 struct RowTask {
-  const uint8_t* rows;      // n_bytes each, readable for 8 bytes behind the last one
-  const uint32_t* ranges;   // first and end of every run
+  const uint8_t* rows;     // n_bytes each, readable for 8 bytes behind the last one
+  const uint32_t* ranges;  // first and end of every run
   int n_ranges;
   Layout layout;
-  const uint64_t* query;    // its packed row in n_words words, padded with 0
-  const uint64_t* firsts;   // the first bit of every symbol, in n_words words
+  const uint64_t* query;   // its packed row in n_words words, padded with 0
+  const uint64_t* firsts;  // the first bit of every symbol, in n_words words
   int n_words;
-  int below;                // rows with a smaller distance are hits
+  int below;  // rows with a smaller distance are hits
   void* context;
   int (*on_hits)(void* context, const RowHit* hits, int n);  // up to kRowHits; returns the limit from now on
 };
 
-// ---- Look-up tables: bytes of lower bounds added up by shuffles ---------------------------------------------------
+// ---- Score tables: bytes of lower bounds added up by shuffles -------------------------------------------------------
 //
 // A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
-struct LutTile {
-  const uint8_t* columns;   // n_columns × kBlock
-  uint8_t* tables;          // per query: n_columns × 16
-  const uint32_t* bounds;   // per query: codes whose sum is at most this are hits
-  const uint32_t* live;     // 8 words: bit j of word r = code 8j + r may be found
+struct ScoreTile {
+  const uint8_t* columns;  // n_columns × kBlock
+  uint8_t* tables;         // per query: n_columns × 16
+  const uint32_t* bounds;  // per query: codes whose sum is at most this are hits
+  const uint32_t* live;    // 8 words: bit j of word r = code 8j + r may be found
   int n_queries;
   int n_columns;  // a multiple of 4
+  bool frequent;  // hits are to be expected for many queries
   void* context;
   void (*on_hits)(void* context, int query, const uint32_t* hits);
 };
-constexpr int kWideGroup = 16;          // columns whose sums bytes hold well enough
-constexpr int kLargestTableEntry = 63;  // four of them add without saturation
+constexpr int kWideGroup = 16;     // columns whose sums bytes hold well enough
+constexpr int kLargestEntry = 63;  // four of them add without saturation
 
 // ---- Projection: a tile of vectors, one lane a vector ---------------------------------------------------------------
 constexpr int kTileRows = 24;  // vectors in a tile
@@ -83,8 +95,9 @@ constexpr int kRowGroup = 4;   // projections computed together
 
 // ---- Training: one rank function, pair by pair ----------------------------------------------------------------------
 //
-// Rows of x and of the weights are `stride` floats, a multiple of 8; the weights have kRowGroup · ceil(arity / kRowGroup)
-// rows, those from `arity` on are 0. A step adds rate · x to the row that should win and takes it from the other one.
+// Rows of x and of the weights are `stride` floats, a multiple of 8; the weights have kRowGroup · ceil(arity /
+// kRowGroup) rows, those from `arity` on are 0. A step adds rate · x to the row that should win and takes it from the
+// other one.
 struct PairTask {
   const float* x;         // n × stride
   const int32_t* pairs;   // n_pairs × 2 row numbers
@@ -92,10 +105,10 @@ struct PairTask {
   int64_t n_pairs;
   int64_t stride;
   int arity;
-  bool hinge;            // what the largest rival is compared with: the best assignment without an error, or the winners
-  float rho, lam;        // what an error costs: a similar pair told apart, a dissimilar pair put together
-  float rate, rate_step; // the first pair's rate, and what it changes by from pair to pair
-  int64_t age;           // pairs since averaging began; negative: it begins after -age pairs
+  bool hinge;      // what the largest rival is compared with: the best assignment without an error, or the winners
+  float rho, lam;  // what an error costs: a similar pair told apart, a dissimilar pair put together
+  float rate, rate_step;  // the first pair's rate, and what it changes by from pair to pair
+  int64_t age;            // pairs since averaging began; negative: it begins after -age pairs
 };
 struct PairTotals {
   double bound;     // the sum of the pairs' bounds
@@ -103,10 +116,36 @@ struct PairTotals {
   int64_t errors;   // pairs whose winners contradicted the label
 };
 
+// ---- Cells: codes of symbols of four bits, grouped by their nearest centroid ---------------------------------------
+//
+// A panel is 16 rows of a matrix side by side: panel[j][r] is element j of row r.
+// A block is 32 codes: byte i of pair p holds symbol 2p of code i in its lower half, symbol 2p + 1 in its upper half.
+constexpr int kPanel = 16;
+constexpr int kCellBlock = 32;
+
+struct CellTask {
+  const uint8_t* blocks;  // n_blocks × n_pairs × kCellBlock
+  const uint8_t* tables;  // as level_tables writes them
+  int n_blocks;
+  int n_pairs;
+  uint32_t last;  // which codes of the last block there are
+  uint8_t start;  // where sums begin
+  uint8_t limit;  // codes whose sum is at most this are hits
+  void* context;
+  // Gets the hits of a block and all its sums; returns the limit from now on.
+  uint8_t (*on_hits)(void* context, int block, uint32_t hits, const uint8_t* sums);
+};
+
+enum RowType { kFloat32, kFloat16, kInt8, kRowTypes };
+// A distance of a query to a stored row, whose elements are multiplied with `factor` first if they are of type int8.
+using RowDistance = float (*)(const float* query, const void* row, int64_t depth, float factor);
+
 struct Kernels {
   const char* name;
 
-  void (*expand)(const uint8_t* block, const Layout& layout, uint8_t* planes);
+  // Blocks that are expanded and counted together; n_blocks below is at most that.
+  int (*blocks_together)(const Layout& layout);
+  void (*expand)(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes);
   void (*count_expanded)(const HammingTile& tile);
   void (*count_direct)(const HammingTile& tile);
 
@@ -115,9 +154,9 @@ struct Kernels {
   // slices: for every column four slice numbers, -1 for none.
   void (*make_columns)(const uint8_t* block, const int16_t* slices, int n_columns, uint8_t* columns);
   // For up to one group of columns, for up to two (the bound is for half the sum), and for more.
-  void (*sum_tables)(const LutTile& tile);
-  void (*sum_tables_double)(const LutTile& tile);
-  void (*sum_tables_wide)(const LutTile& tile);
+  void (*sum_scores)(const ScoreTile& tile);
+  void (*sum_scores_double)(const ScoreTile& tile);
+  void (*sum_scores_wide)(const ScoreTile& tile);
 
   // tile[j][i] = x[i][j] - center[j] for j < depth and n <= kTileRows vectors that lie stride apart, 0 for the rest.
   // False if one of the numbers is NaN or infinite.
@@ -135,6 +174,18 @@ struct Kernels {
   PairTotals (*train)(const PairTask& task, float* weights, float* lag);
   // gradient[i][k] += 1 where pair member i should win k, -1 where its rival is k; y: n × arity scores.
   PairTotals (*pair_gradient)(const PairTask& task, const float* y, float* gradient);
+
+  // out[q][16p + r] = Σ_j panels[p][j][r] · queries[q][j], in the order of j, by fused multiply-adds.
+  void (*panel_dots)(const float* panels, int64_t n_panels, int64_t depth, const float* queries, int64_t n_queries,
+                     float* out, int64_t out_stride);
+  void (*scan_cell)(const CellTask& task);
+  // Tables of levels: (t[s][v] - min_v t[s][v]) · step, rounded, at most 255, where t = factor · tables + offsets
+  // (null: 0). Every table of 16 bytes is written twice, in groups of four symbols: 0, 2, 1, 3. `bytes` has room for
+  // n_symbols rounded up to a multiple of four. Returns Σ_s min_v t[s][v], added in the order of s.
+  float (*level_tables)(const float* tables, const float* offsets, float factor, float step, int n_symbols,
+                        uint8_t* bytes);
+  RowDistance squared_distance[kRowTypes];
+  RowDistance inner_product[kRowTypes];
 };
 
 const Kernels& active_kernels();

@@ -49,12 +49,9 @@ static bool load_tile(const float* x, int64_t n, int64_t stride, int64_t depth, 
   Floats check = fill_floats(0);
   for (int first = 0; first < kTileRows; first += kLanes) {
     const float* rows = x + first * stride;
-    if (n - first < kLanes)
-      load_last_rows(rows, n - first, stride, depth, center, tile + first, check);
-    else if (center)
-      load_rows<true>(rows, stride, depth, center, tile + first, check);
-    else
-      load_rows<false>(rows, stride, depth, center, tile + first, check);
+    if (n - first < kLanes) load_last_rows(rows, n - first, stride, depth, center, tile + first, check);
+    else if (center) load_rows<true>(rows, stride, depth, center, tile + first, check);
+    else load_rows<false>(rows, stride, depth, center, tile + first, check);
   }
   float lanes[kLanes];
   store_floats(lanes, check);

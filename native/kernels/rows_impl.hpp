@@ -47,8 +47,8 @@ static void compare_with(const RowTask& task) {
   for (int r = 0; r < task.n_ranges; ++r) {
     const uint32_t end = task.ranges[2 * r + 1];
     for (uint32_t i = task.ranges[2 * r]; i < end; ++i) {
-      const int distance = row_distance<B, Words>(rows + i * n_bytes, Words ? query : task.query,
-                                                  Words ? firsts : task.firsts, n_words);
+      const int distance =
+          row_distance<B, Words>(rows + i * n_bytes, Words ? query : task.query, Words ? firsts : task.firsts, n_words);
       if (distance >= below) continue;
       hits[n_hits++] = {i, distance};
       if (n_hits == kRowHits) below = task.on_hits(task.context, hits, n_hits), n_hits = 0;

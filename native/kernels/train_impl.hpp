@@ -40,8 +40,8 @@ RANKHASH_INLINE static inline Assignment assign(const float* a, const float* b, 
   const float unequal_score = a[i] + b[j];
   const bool rival_equal = similar ? !(unequal_score + task.rho > equal_score) : equal_score + task.lam > unequal_score;
   const bool wrong_rival = rival_equal != similar;
-  const float rival_score = (rival_equal ? equal_score : unequal_score) +
-                            (wrong_rival ? (similar ? task.rho : task.lam) : 0.0f);
+  const float rival_score =
+      (rival_equal ? equal_score : unequal_score) + (wrong_rival ? (similar ? task.rho : task.lam) : 0.0f);
   Assignment r{{first, second}, {rival_equal ? equal : i, rival_equal ? equal : j}, 0, (first == second) != similar};
   if (task.hinge) {
     r.winner[0] = similar ? equal : i;
@@ -119,7 +119,8 @@ static PairTotals pair_gradient(const PairTask& task, const float* y, float* gra
   PairTotals totals{0, 0, 0};
   for (int64_t t = 0; t < task.n_pairs; ++t) {
     int64_t row[2];
-    for (int member = 0; member < 2; ++member) row[member] = static_cast<int64_t>(task.pairs[2 * t + member]) * task.arity;
+    for (int member = 0; member < 2; ++member)
+      row[member] = static_cast<int64_t>(task.pairs[2 * t + member]) * task.arity;
     const Assignment r = assign(y + row[0], y + row[1], task, task.labels[t] != 0);
     totals.bound += r.bound;
     totals.errors += r.error;

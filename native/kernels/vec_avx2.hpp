@@ -14,33 +14,104 @@ static inline Bits operator&(Bits a, Bits b) { return {_mm256_and_si256(a.v, b.v
 static inline Bits operator|(Bits a, Bits b) { return {_mm256_or_si256(a.v, b.v)}; }
 static inline Bits operator^(Bits a, Bits b) { return {_mm256_xor_si256(a.v, b.v)}; }
 static inline Bits and_not(Bits a, Bits b) { return {_mm256_andnot_si256(b.v, a.v)}; }  // a & ~b
-static inline bool any_bit(Bits a) { return !_mm256_testz_si256(a.v, a.v); }
+static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is not 0
+  const __m256i zero = _mm256_cmpeq_epi64(a.v, _mm256_setzero_si256());
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(zero))) ^ 0xFu;
+}
+
+#ifndef RANKHASH_TERNARY_LOGIC
+// sum + a + b = sum + 2 carry, in every bit.
+static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
+  const Bits half = sum ^ a;
+  carry = (sum & a) | (half & b);
+  sum = half ^ b;
+}
+static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+
+// The widest register: here no wider than a slice.
+using Wide = Bits;
+template <class V>
+static inline V load_as(const void* p) {
+  return load_bits(p);
+}
+template <class V>
+static inline V fill_as(uint32_t word) {
+  return fill_bits(word);
+}
+// The same slice of consecutive blocks that lie `stride` bytes apart.
+template <class V>
+static inline V gather_as(const uint8_t* slice, int64_t, int) {
+  return load_bits(slice);
+}
+#endif
+
 template <int N>
-static inline Bits shift_right16(Bits a) { return {_mm256_srli_epi16(a.v, N)}; }
+static inline Bits shift_right16(Bits a) {
+  return {_mm256_srli_epi16(a.v, N)};
+}
 template <int N>
-static inline Bits shift_left16(Bits a) { return {_mm256_slli_epi16(a.v, N)}; }
+static inline Bits shift_left16(Bits a) {
+  return {_mm256_slli_epi16(a.v, N)};
+}
 
 // Bytes and 16-bit words of the same 256 bits.
 static inline Bits fill_bytes(uint8_t byte) { return {_mm256_set1_epi8(static_cast<char>(byte))}; }
-static inline Bits fill_words(uint16_t word) { return {_mm256_set1_epi16(static_cast<short>(word))}; }
-static inline Bits load_table(const uint8_t* p) {
+static inline Bits load_table_bits(const uint8_t* p) {
   return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
+#ifndef RANKHASH_TERNARY_LOGIC
+template <class V>
+static inline V load_table(const uint8_t* p) {  // 16 bytes, in every lane of 16
+  return load_table_bits(p);
+}
+#endif
 static inline Bits look_up(Bits table, Bits index) { return {_mm256_shuffle_epi8(table.v, index.v)}; }
 static inline Bits add_bytes(Bits a, Bits b) { return {_mm256_add_epi8(a.v, b.v)}; }
 static inline Bits add_bytes_saturated(Bits a, Bits b) { return {_mm256_adds_epu8(a.v, b.v)}; }
 static inline Bits mean_bytes(Bits a, Bits b) { return {_mm256_avg_epu8(a.v, b.v)}; }  // rounded up
 static inline Bits add_words_saturated(Bits a, Bits b) { return {_mm256_adds_epu16(a.v, b.v)}; }
-static inline Bits at_most_bytes(Bits a, Bits b) { return {_mm256_cmpeq_epi8(_mm256_min_epu8(a.v, b.v), a.v)}; }
-static inline Bits at_most_words(Bits a, Bits b) { return {_mm256_cmpeq_epi16(_mm256_min_epu16(a.v, b.v), a.v)}; }
+static inline Bits min_bytes(Bits a, Bits b) { return {_mm256_min_epu8(a.v, b.v)}; }
+static inline Bits min_words(Bits a, Bits b) { return {_mm256_min_epu16(a.v, b.v)}; }
 static inline uint32_t byte_signs(Bits a) { return static_cast<uint32_t>(_mm256_movemask_epi8(a.v)); }
+// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+static inline uint32_t bytes_at_most(Bits a, Bits bound) {
+  return byte_signs({_mm256_cmpeq_epi8(_mm256_min_epu8(a.v, bound.v), a.v)});
+}
+static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
+  const __m256i low = _mm256_cmpeq_epi16(_mm256_min_epu16(even.v, bound.v), even.v);
+  const __m256i high = _mm256_cmpeq_epi16(_mm256_min_epu16(odd.v, bound.v), odd.v);
+  return byte_signs({_mm256_blendv_epi8(high, low, _mm256_set1_epi16(0x00FF))});
+}
+
+static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
 
 struct Floats {
   __m256 v;
 };
+// The smallest of all lanes of both.
+static inline float smallest(Floats a, Floats b) {
+  const __m256 m = _mm256_min_ps(a.v, b.v);
+  __m128 r = _mm_min_ps(_mm256_castps256_ps128(m), _mm256_extractf128_ps(m, 1));
+  r = _mm_min_ps(r, _mm_movehl_ps(r, r));
+  return _mm_cvtss_f32(_mm_min_ss(r, _mm_shuffle_ps(r, r, 1)));
+}
+// The lanes of both, not negative, without their fractions and at most 255, as 16 bytes.
+static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
+  const __m256 top = _mm256_set1_ps(255);
+  const __m256i x = _mm256_cvttps_epi32(_mm256_min_ps(a.v, top)), y = _mm256_cvttps_epi32(_mm256_min_ps(b.v, top));
+  const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(x, y), 0xD8);
+  const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+}
 constexpr int kLanes = 8;
 static inline Floats load_floats(const float* p) { return {_mm256_loadu_ps(p)}; }
 static inline void store_floats(float* p, Floats a) { _mm256_storeu_ps(p, a.v); }
+static inline Floats load_halves(const uint16_t* p) {
+  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+static inline Floats load_small_integers(const int8_t* p) {
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
+}
 static inline Floats fill_floats(float x) { return {_mm256_set1_ps(x)}; }
 static inline Floats multiply_add(Floats a, Floats b, Floats c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 static inline Floats operator*(Floats a, Floats b) { return {_mm256_mul_ps(a.v, b.v)}; }

@@ -22,7 +22,36 @@ static inline Bits operator&(Bits a, Bits b) { return {vandq_u8(a.lo, b.lo), van
 static inline Bits operator|(Bits a, Bits b) { return {vorrq_u8(a.lo, b.lo), vorrq_u8(a.hi, b.hi)}; }
 static inline Bits operator^(Bits a, Bits b) { return {veorq_u8(a.lo, b.lo), veorq_u8(a.hi, b.hi)}; }
 static inline Bits and_not(Bits a, Bits b) { return {vbicq_u8(a.lo, b.lo), vbicq_u8(a.hi, b.hi)}; }  // a & ~b
-static inline bool any_bit(Bits a) { return vmaxvq_u8(vorrq_u8(a.lo, a.hi)) != 0; }
+static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is not 0
+  const uint64x2_t lo = vreinterpretq_u64_u8(a.lo), hi = vreinterpretq_u64_u8(a.hi);
+  const auto bit = [](uint64_t word, int i) { return static_cast<unsigned>(word != 0) << i; };
+  return bit(vgetq_lane_u64(lo, 0), 0) | bit(vgetq_lane_u64(lo, 1), 1) | bit(vgetq_lane_u64(hi, 0), 2) |
+         bit(vgetq_lane_u64(hi, 1), 3);
+}
+
+// sum + a + b = sum + 2 carry, in every bit.
+static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
+  const Bits half = sum ^ a;
+  carry = (sum & a) | (half & b);
+  sum = half ^ b;
+}
+static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+
+// The widest register: here no wider than a slice.
+using Wide = Bits;
+template <class V>
+static inline V load_as(const void* p) {
+  return load_bits(p);
+}
+template <class V>
+static inline V fill_as(uint32_t word) {
+  return fill_bits(word);
+}
+// The same slice of consecutive blocks that lie `stride` bytes apart.
+template <class V>
+static inline V gather_as(const uint8_t* slice, int64_t, int) {
+  return load_bits(slice);
+}
 
 static inline uint16x8_t words(uint8x16_t a) { return vreinterpretq_u16_u8(a); }
 static inline uint32x4_t longs(uint8x16_t a) { return vreinterpretq_u32_u8(a); }
@@ -40,20 +69,24 @@ static inline Bits shift_left16(Bits a) {
 
 // Bytes and 16-bit words of the same 256 bits.
 static inline Bits fill_bytes(uint8_t byte) { return both(vdupq_n_u8(byte)); }
-static inline Bits fill_words(uint16_t word) { return both(bytes(vdupq_n_u16(word))); }
-static inline Bits load_table(const uint8_t* p) { return both(vld1q_u8(p)); }
+template <class V>
+static inline V load_table(const uint8_t* p) {  // 16 bytes, in every lane of 16
+  return both(vld1q_u8(p));
+}
 static inline Bits look_up(Bits table, Bits index) {  // indexes are below 16
   return {vqtbl1q_u8(table.lo, index.lo), vqtbl1q_u8(table.hi, index.hi)};
 }
 static inline Bits add_bytes(Bits a, Bits b) { return {vaddq_u8(a.lo, b.lo), vaddq_u8(a.hi, b.hi)}; }
 static inline Bits add_bytes_saturated(Bits a, Bits b) { return {vqaddq_u8(a.lo, b.lo), vqaddq_u8(a.hi, b.hi)}; }
-static inline Bits mean_bytes(Bits a, Bits b) { return {vrhaddq_u8(a.lo, b.lo), vrhaddq_u8(a.hi, b.hi)}; }  // rounded up
+static inline Bits mean_bytes(Bits a, Bits b) {
+  return {vrhaddq_u8(a.lo, b.lo), vrhaddq_u8(a.hi, b.hi)};
+}  // rounded up
 static inline Bits add_words_saturated(Bits a, Bits b) {
   return {bytes(vqaddq_u16(words(a.lo), words(b.lo))), bytes(vqaddq_u16(words(a.hi), words(b.hi)))};
 }
-static inline Bits at_most_bytes(Bits a, Bits b) { return {vcleq_u8(a.lo, b.lo), vcleq_u8(a.hi, b.hi)}; }
-static inline Bits at_most_words(Bits a, Bits b) {
-  return {bytes(vcleq_u16(words(a.lo), words(b.lo))), bytes(vcleq_u16(words(a.hi), words(b.hi)))};
+static inline Bits min_bytes(Bits a, Bits b) { return {vminq_u8(a.lo, b.lo), vminq_u8(a.hi, b.hi)}; }
+static inline Bits min_words(Bits a, Bits b) {
+  return {bytes(vminq_u16(words(a.lo), words(b.lo))), bytes(vminq_u16(words(a.hi), words(b.hi)))};
 }
 // Bit i of the result is the highest bit of byte i: each byte's bit is put into its place, then neighbours are added.
 static inline uint32_t half_signs(uint8x16_t a) {
@@ -62,6 +95,19 @@ static inline uint32_t half_signs(uint8x16_t a) {
   return vaddv_u8(vget_low_u8(placed)) | static_cast<uint32_t>(vaddv_u8(vget_high_u8(placed))) << 8;
 }
 static inline uint32_t byte_signs(Bits a) { return half_signs(a.lo) | half_signs(a.hi) << 16; }
+// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+static inline uint32_t bytes_at_most(Bits a, Bits bound) {
+  return byte_signs({vcleq_u8(a.lo, bound.lo), vcleq_u8(a.hi, bound.hi)});
+}
+static inline uint8x16_t words_at_most_half(uint8x16_t even, uint8x16_t odd, uint8x16_t bound) {
+  const uint8x16_t low_bytes = bytes(vdupq_n_u16(0x00FF));
+  return vbslq_u8(low_bytes, bytes(vcleq_u16(words(even), words(bound))), bytes(vcleq_u16(words(odd), words(bound))));
+}
+static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
+  return byte_signs({words_at_most_half(even.lo, odd.lo, bound.lo), words_at_most_half(even.hi, odd.hi, bound.hi)});
+}
+
+static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
 
 struct Floats {
   float32x4_t lo, hi;
@@ -71,6 +117,23 @@ static inline Floats load_floats(const float* p) { return {vld1q_f32(p), vld1q_f
 static inline void store_floats(float* p, Floats a) {
   vst1q_f32(p, a.lo);
   vst1q_f32(p + 4, a.hi);
+}
+static inline float smallest(Floats a, Floats b) {
+  return vminvq_f32(vminq_f32(vminq_f32(a.lo, a.hi), vminq_f32(b.lo, b.hi)));
+}
+static inline uint16x8_t to_words(Floats a) {
+  return vcombine_u16(vqmovn_u32(vcvtq_u32_f32(a.lo)), vqmovn_u32(vcvtq_u32_f32(a.hi)));
+}
+static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
+  vst1q_u8(p, vcombine_u8(vqmovn_u16(to_words(a)), vqmovn_u16(to_words(b))));
+}
+static inline Floats load_halves(const uint16_t* p) {
+  const float16x8_t halves = vreinterpretq_f16_u16(vld1q_u16(p));
+  return {vcvt_f32_f16(vget_low_f16(halves)), vcvt_high_f32_f16(halves)};
+}
+static inline Floats load_small_integers(const int8_t* p) {
+  const int16x8_t wide = vmovl_s8(vld1_s8(p));
+  return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide))), vcvtq_f32_s32(vmovl_high_s16(wide))};
 }
 static inline Floats fill_floats(float x) { return {vdupq_n_f32(x), vdupq_n_f32(x)}; }
 static inline Floats multiply_add(Floats a, Floats b, Floats c) {

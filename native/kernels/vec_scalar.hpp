@@ -21,11 +21,47 @@ static inline Bits map_words64(Bits a, Bits b, F f) {
   for (int i = 0; i < 4; ++i) a.w[i] = f(a.w[i], b.w[i]);
   return a;
 }
-static inline Bits operator&(Bits a, Bits b) { return map_words64(a, b, [](uint64_t x, uint64_t y) { return x & y; }); }
-static inline Bits operator|(Bits a, Bits b) { return map_words64(a, b, [](uint64_t x, uint64_t y) { return x | y; }); }
-static inline Bits operator^(Bits a, Bits b) { return map_words64(a, b, [](uint64_t x, uint64_t y) { return x ^ y; }); }
-static inline Bits and_not(Bits a, Bits b) { return map_words64(a, b, [](uint64_t x, uint64_t y) { return x & ~y; }); }
-static inline bool any_bit(Bits a) { return (a.w[0] | a.w[1] | a.w[2] | a.w[3]) != 0; }
+static inline Bits operator&(Bits a, Bits b) {
+  return map_words64(a, b, [](uint64_t x, uint64_t y) { return x & y; });
+}
+static inline Bits operator|(Bits a, Bits b) {
+  return map_words64(a, b, [](uint64_t x, uint64_t y) { return x | y; });
+}
+static inline Bits operator^(Bits a, Bits b) {
+  return map_words64(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
+}
+static inline Bits and_not(Bits a, Bits b) {
+  return map_words64(a, b, [](uint64_t x, uint64_t y) { return x & ~y; });
+}
+static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is not 0
+  unsigned words = 0;
+  for (int i = 0; i < 4; ++i) words |= static_cast<unsigned>(a.w[i] != 0) << i;
+  return words;
+}
+
+// sum + a + b = sum + 2 carry, in every bit.
+static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
+  const Bits half = sum ^ a;
+  carry = (sum & a) | (half & b);
+  sum = half ^ b;
+}
+static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+
+// The widest register: here no wider than a slice.
+using Wide = Bits;
+template <class V>
+static inline V load_as(const void* p) {
+  return load_bits(p);
+}
+template <class V>
+static inline V fill_as(uint32_t word) {
+  return fill_bits(word);
+}
+// The same slice of consecutive blocks that lie `stride` bytes apart.
+template <class V>
+static inline V gather_as(const uint8_t* slice, int64_t, int) {
+  return load_bits(slice);
+}
 
 // Lane by lane over the lanes' type T.
 template <class T, class F>
@@ -47,8 +83,8 @@ static inline Bits shift_left16(Bits a) {
 }
 
 static inline Bits fill_bytes(uint8_t byte) { return fill_bits(0x01010101u * byte); }
-static inline Bits fill_words(uint16_t word) { return fill_bits(0x00010001u * word); }
-static inline Bits load_table(const uint8_t* p) {
+template <class V>
+static inline V load_table(const uint8_t* p) {  // 16 bytes, in every lane of 16
   Bits r;
   __builtin_memcpy(r.w, p, 16);
   __builtin_memcpy(r.w + 2, p, 16);
@@ -71,11 +107,11 @@ static inline Bits mean_bytes(Bits a, Bits b) {  // rounded up
 static inline Bits add_words_saturated(Bits a, Bits b) {
   return map_lanes<uint16_t>(a, b, [](int x, int y) { return x + y > 65535 ? 65535 : x + y; });
 }
-static inline Bits at_most_bytes(Bits a, Bits b) {
-  return map_lanes<uint8_t>(a, b, [](uint8_t x, uint8_t y) { return x <= y ? 255 : 0; });
+static inline Bits min_bytes(Bits a, Bits b) {
+  return map_lanes<uint8_t>(a, b, [](uint8_t x, uint8_t y) { return x < y ? x : y; });
 }
-static inline Bits at_most_words(Bits a, Bits b) {
-  return map_lanes<uint16_t>(a, b, [](uint16_t x, uint16_t y) { return x <= y ? 65535 : 0; });
+static inline Bits min_words(Bits a, Bits b) {
+  return map_lanes<uint16_t>(a, b, [](uint16_t x, uint16_t y) { return x < y ? x : y; });
 }
 static inline uint32_t byte_signs(Bits a) {
   uint8_t x[32];
@@ -84,6 +120,18 @@ static inline uint32_t byte_signs(Bits a) {
   for (int i = 0; i < 32; ++i) mask |= static_cast<uint32_t>(x[i] >> 7) << i;
   return mask;
 }
+
+// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+static inline uint32_t bytes_at_most(Bits a, Bits bound) {
+  return byte_signs(map_lanes<uint8_t>(a, bound, [](uint8_t x, uint8_t y) { return x <= y ? 255 : 0; }));
+}
+static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
+  const auto at_most = [](uint16_t x, uint16_t y) { return x <= y ? 65535 : 0; };
+  const Bits low = map_lanes<uint16_t>(even, bound, at_most), high = map_lanes<uint16_t>(odd, bound, at_most);
+  return byte_signs((low & fill_bits(0x00FF00FFu)) | (high & fill_bits(0xFF00FF00u)));
+}
+
+static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
 
 struct Floats {
   float f[8];
@@ -95,6 +143,45 @@ static inline Floats load_floats(const float* p) {
   return r;
 }
 static inline void store_floats(float* p, Floats a) { __builtin_memcpy(p, a.f, sizeof a.f); }
+// The smallest of all lanes of both.
+static inline float smallest(Floats a, Floats b) {
+  float least = a.f[0];
+  for (int i = 0; i < kLanes; ++i) {
+    least = a.f[i] < least ? a.f[i] : least;
+    least = b.f[i] < least ? b.f[i] : least;
+  }
+  return least;
+}
+// The lanes of both, not negative, without their fractions and at most 255, as 16 bytes.
+static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
+  for (int i = 0; i < kLanes; ++i) {
+    p[i] = static_cast<uint8_t>(a.f[i] < 255 ? a.f[i] : 255);
+    p[kLanes + i] = static_cast<uint8_t>(b.f[i] < 255 ? b.f[i] : 255);
+  }
+}
+// A number of half precision; its exponent is moved by a multiplication, which is exact.
+static inline float from_half(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, rest = static_cast<uint32_t>(half & 0x7FFF) << 13;
+  uint32_t bits = rest;
+  float value;
+  __builtin_memcpy(&value, &bits, 4);
+  value *= 0x1p112f;
+  if (half >= 0x7C00 && (half & 0x7C00) == 0x7C00) bits = rest | 0x7F800000u;
+  else __builtin_memcpy(&bits, &value, 4);
+  bits |= sign;
+  __builtin_memcpy(&value, &bits, 4);
+  return value;
+}
+static inline Floats load_halves(const uint16_t* p) {
+  Floats r;
+  for (int i = 0; i < kLanes; ++i) r.f[i] = from_half(p[i]);
+  return r;
+}
+static inline Floats load_small_integers(const int8_t* p) {
+  Floats r;
+  for (int i = 0; i < kLanes; ++i) r.f[i] = p[i];
+  return r;
+}
 static inline Floats fill_floats(float x) { return {{x, x, x, x, x, x, x, x}}; }
 
 // a·b + c rounded once, on machines without such an instruction: the product is exact in double; the sum is rounded

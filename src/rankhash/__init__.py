@@ -12,8 +12,20 @@ from typing import Any as _Any
 
 from ._kernels import CpuInfo, cpu_info
 from .codes import CodeLayout
+from .duplicates import (
+    DuplicateGroups,
+    NearPairs,
+    Pairs,
+    duplicate_groups,
+    from_hashes,
+    hash_images,
+    near_pairs,
+    near_texts,
+)
 from .errors import (
     BusyError,
+    DeadlineError,
+    DuplicateIdError,
     EngineError,
     FileFormatError,
     FilterError,
@@ -23,45 +35,77 @@ from .errors import (
     LayoutMismatchError,
     RankhashError,
     StorageError,
+    TakenIdError,
+    TooManyPairsError,
+    UnknownIdError,
 )
-from .index import FlatIndex, Index, TableIndex, open_index
+from .index import FlatIndex, Index, LookupIndex
 from .neighbors import Neighbors, RadiusNeighbors
 from .vectors import as_vectors
 
 if _TYPE_CHECKING:
     from .collection import Collection, Item, Matches, RadiusMatches
+    from .embeddings import QuantizedEmbeddings, quantize, semantic_search
     from .hashers import (
         AGH,
         BRE,
         BSSC,
+        CCAITQ,
+        CMFH,
+        CRO,
+        DGH,
+        HDML,
         ITQ,
         JRSH,
         KLSH,
         KSH,
         LSH,
+        LSRH,
         MLH,
         RSH,
+        SCM,
         SDH,
         SPLH,
         SRSH,
         WTA,
+        CGHash,
+        CrossJRSH,
+        ForgivingHash,
         Hasher,
+        JSDBoosting,
         MinHash,
+        PermutationCodes,
+        PStableLSH,
+        RankQuantizer,
+        SemanticHashing,
         SpectralHashing,
+        ViewHasher,
         load_hasher,
     )
-    from .rank_neighbors import RankNeighbors, RankNeighborsTransformer
+    from .opening import open_index
+    from .rank_neighbors import (
+        RankNeighbors,
+        RankNeighborsClassifier,
+        RankNeighborsRegressor,
+        RankNeighborsTransformer,
+    )
     from .tuning import Tuning, tune
+    from .vector_index import VectorIndex
 
 __version__ = _version("rankhash")
 
 _LATER = {
     "collection": "Collection Item Matches RadiusMatches",
+    "embeddings": "QuantizedEmbeddings quantize semantic_search",
     "hashers": (
-        "AGH BRE BSSC Hasher ITQ JRSH KLSH KSH LSH MLH MinHash RSH SDH SPLH SRSH SpectralHashing WTA load_hasher"
+        "AGH BRE BSSC CCAITQ CGHash CMFH CRO CrossJRSH DGH ForgivingHash HDML Hasher ITQ JRSH "
+        "JSDBoosting KLSH KSH LSH LSRH MLH MinHash PStableLSH PermutationCodes RSH RankQuantizer SCM SDH "
+        "SPLH SRSH SemanticHashing SpectralHashing ViewHasher WTA load_hasher"
     ),
-    "rank_neighbors": "RankNeighbors RankNeighborsTransformer",
+    "opening": "open_index",
+    "rank_neighbors": "RankNeighbors RankNeighborsClassifier RankNeighborsRegressor RankNeighborsTransformer",
     "tuning": "Tuning tune",
+    "vector_index": "VectorIndex",
 }
 """Modules that need scikit-learn, which takes most of a second, and their names: imported when first asked for."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
@@ -70,48 +114,83 @@ __all__ = [
     "AGH",
     "BRE",
     "BSSC",
+    "CCAITQ",
+    "CMFH",
+    "CRO",
+    "DGH",
+    "HDML",
     "ITQ",
     "JRSH",
     "KLSH",
     "KSH",
     "LSH",
+    "LSRH",
     "MLH",
     "RSH",
+    "SCM",
     "SDH",
     "SPLH",
     "SRSH",
     "WTA",
     "BusyError",
+    "CGHash",
     "CodeLayout",
     "Collection",
     "CpuInfo",
+    "CrossJRSH",
+    "DeadlineError",
+    "DuplicateGroups",
+    "DuplicateIdError",
     "EngineError",
     "FileFormatError",
     "FilterError",
     "FlatIndex",
+    "ForgivingHash",
     "Hasher",
     "IdError",
     "Index",
     "InvalidInputError",
     "InvalidTypeError",
     "Item",
+    "JSDBoosting",
     "LayoutMismatchError",
+    "LookupIndex",
     "Matches",
     "MinHash",
+    "NearPairs",
     "Neighbors",
+    "PStableLSH",
+    "Pairs",
+    "PermutationCodes",
+    "QuantizedEmbeddings",
     "RadiusMatches",
     "RadiusNeighbors",
     "RankNeighbors",
+    "RankNeighborsClassifier",
+    "RankNeighborsRegressor",
     "RankNeighborsTransformer",
+    "RankQuantizer",
     "RankhashError",
+    "SemanticHashing",
     "SpectralHashing",
     "StorageError",
-    "TableIndex",
+    "TakenIdError",
+    "TooManyPairsError",
     "Tuning",
+    "UnknownIdError",
+    "VectorIndex",
+    "ViewHasher",
     "as_vectors",
     "cpu_info",
+    "duplicate_groups",
+    "from_hashes",
+    "hash_images",
     "load_hasher",
+    "near_pairs",
+    "near_texts",
     "open_index",
+    "quantize",
+    "semantic_search",
     "tune",
 ]
 

@@ -1,4 +1,4 @@
-"""What a code is: :class:`CodeLayout`, packing, and binary embeddings that keep the distance.
+"""The layout of codes: [`CodeLayout`][rankhash.CodeLayout], packing, and binary embeddings that preserve distances.
 
 ::
 
@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _kernels
+from ._checks import check_integer
+from ._types import U8, U64, Array
 from .errors import InvalidInputError, LayoutMismatchError
 
 MAX_SYMBOLS = 4096
@@ -27,16 +28,16 @@ _UINT8 = np.dtype(np.uint8)
 
 @dataclass(frozen=True)
 class CodeLayout:
-    """The shape of a code: how many symbols, and how many values each of them takes.
+    """The layout of codes: the number of symbols per code, and the number of values per symbol.
 
     Parameters
     ----------
     n_symbols
-        Symbols in a code, 1 to 4096.
+        Number of symbols per code, 1 to 4096.
     arity
-        Values that a symbol takes, 2 to 16.
+        Number of values per symbol, 2 to 16.
     fingerprint
-        Names the hasher that makes the codes; empty if unknown.
+        Identifies the hasher that makes the codes; empty (default) if unknown.
 
     Examples
     --------
@@ -54,30 +55,27 @@ class CodeLayout:
 
     def __post_init__(self) -> None:
         for name, low, high in (("n_symbols", 1, MAX_SYMBOLS), ("arity", 2, MAX_ARITY)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-                raise InvalidInputError(f"{name} must be an integer from {low} to {high}, got {value!r}")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, check_integer(name, getattr(self, name), low, high))
         if not isinstance(self.fingerprint, str):
             raise InvalidInputError(f"fingerprint must be a string, got {self.fingerprint!r}")
 
     @property
     def bits_per_symbol(self) -> int:
-        """Bits that one symbol takes: ceil(log2 arity)."""
+        """Bits per symbol: ceil(log2 arity)."""
         return (self.arity - 1).bit_length()
 
     @cached_property
     def bits(self) -> int:
-        """Bits of one code: what it costs in storage."""
+        """Bits per code, its size in storage: n_symbols · ceil(log2 arity)."""
         return self.n_symbols * self.bits_per_symbol
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes of one packed code."""
+        """Bytes per packed code."""
         return _kernels.packed_bytes(self.n_symbols, self.arity)
 
-    def pack(self, symbols: Any) -> NDArray[np.uint8]:
-        """Codes ``(n, n_bytes)`` of the symbols ``(n, n_symbols)``."""
+    def pack(self, symbols: Any) -> U8:
+        """The packed codes ``(n, n_bytes)`` of symbols ``(n, n_symbols)``."""
         symbols = np.asarray(symbols)
         self._check_shape(symbols, self.n_symbols, "symbols")
         if symbols.size and (symbols.min() < 0 or symbols.max() >= self.arity):
@@ -86,13 +84,13 @@ class CodeLayout:
             )
         return _kernels.pack(np.ascontiguousarray(symbols, dtype=np.uint8), self.arity)
 
-    def unpack(self, codes: Any) -> NDArray[np.uint8]:
-        """Symbols ``(n, n_symbols)`` of the codes ``(n, n_bytes)``."""
+    def unpack(self, codes: Any) -> U8:
+        """The symbols ``(n, n_symbols)`` of packed codes ``(n, n_bytes)``."""
         return _kernels.unpack(self.check(codes), self.n_symbols, self.arity)
 
-    def check(self, codes: Any) -> NDArray[np.uint8]:
-        """``codes`` as a contiguous array, after making sure that they have this layout."""
-        checked: NDArray[np.uint8] = np.ascontiguousarray(codes)
+    def check(self, codes: Any) -> U8:
+        """``codes`` as a contiguous array; a LayoutMismatchError if they do not have this layout."""
+        checked: U8 = np.ascontiguousarray(codes)
         if checked.ndim != 2 or checked.shape[1] != self.n_bytes or checked.dtype != _UINT8:
             given = np.asarray(codes)  # ascontiguousarray makes a row of a single number
             self._check_shape(given, self.n_bytes, "codes")
@@ -105,7 +103,7 @@ class CodeLayout:
             )
         return checked
 
-    def _check_shape(self, array: NDArray[Any], width: int, what: str) -> None:
+    def _check_shape(self, array: Array, width: int, what: str) -> None:
         if array.ndim != 2 or array.shape[1] != width:
             raise LayoutMismatchError(
                 f"{what} of {self.n_symbols} symbols of arity {self.arity} must have the shape (n, {width}), "
@@ -114,17 +112,19 @@ class CodeLayout:
         if array.dtype.kind not in "ui":
             raise LayoutMismatchError(f"{what} must be integers, got {array.dtype}")
 
-    def one_hot(self, symbols: Any) -> tuple[NDArray[np.uint8], int]:
-        """Bits ``(n, n_symbols · arity / 8)`` whose Hamming distance is ``scale`` times ours, and ``scale`` (2).
+    def one_hot(self, symbols: Any) -> tuple[U8, int]:
+        """One-hot bits ``(n, n_symbols · arity / 8)`` of symbols, and the scale 2.
 
-        The bits are packed least significant first and padded with zeros to whole bytes.
+        The Hamming distance of the bits is the scale times the number of differing symbols. The bits are packed least
+        significant first and padded with zeros to whole bytes.
         """
         return embed_symbols(self.unpack(self.pack(symbols)), np.eye(self.arity, dtype=np.uint8)), 2
 
-    def simplex(self, symbols: Any) -> tuple[NDArray[np.uint8], int]:
-        """The shortest such bits for an arity that is a power of two: arity - 1 a symbol; the scale is arity / 2.
+    def simplex(self, symbols: Any) -> tuple[U8, int]:
+        """The shortest bits with the property of `one_hot`, for an arity that is a power of two, and their scale.
 
-        Any two rows of a Hadamard matrix differ in half of their places, and its first column is constant.
+        A symbol takes arity - 1 bits, and the scale is arity / 2: any two rows of a Hadamard matrix differ in half of
+        their places, and its first column is constant.
         """
         if self.arity & (self.arity - 1):
             raise InvalidInputError(
@@ -133,13 +133,13 @@ class CodeLayout:
         rows, scale = embedding(self.arity)
         return embed_symbols(self.unpack(self.pack(symbols)), rows), scale
 
-    def embed(self, codes: Any) -> tuple[NDArray[np.uint8], int]:
-        """The shorter of :meth:`simplex` and :meth:`one_hot`, of packed codes."""
+    def embed(self, codes: Any) -> tuple[U8, int]:
+        """The bits and the scale of packed codes: `simplex` if the arity is a power of two, else `one_hot`."""
         rows, scale = embedding(self.arity)
         return embed_symbols(self.unpack(codes), rows), scale
 
-    def words(self, codes: Any) -> tuple[NDArray[np.uint64], int]:
-        """The bits of :meth:`embed` as numbers ``(n, n_words)``, 64 bits each, and the scale.
+    def words(self, codes: Any) -> tuple[U64, int]:
+        """The bits of [`embed`][rankhash.CodeLayout.embed] as 64-bit integers ``(n, n_words)``, and the scale.
 
         Bit i of the embedding is bit i % 64, counted from the least significant, of word i // 64.
 
@@ -154,10 +154,10 @@ class CodeLayout:
         return padded.view("<u8").astype(np.uint64, copy=False), scale
 
 
-def embedding(arity: int) -> tuple[NDArray[np.uint8], int]:
-    """Rows of bits ``(arity, bits)``, one a value of a symbol, any two of which differ in ``scale`` places.
+def embedding(arity: int) -> tuple[U8, int]:
+    """Rows of bits ``(arity, bits)``, one per value of a symbol, any two of which differ in ``scale`` places.
 
-    For an arity that is a power of two, a Hadamard matrix without its constant column; otherwise unit vectors.
+    They are a Hadamard matrix without its constant column if the arity is a power of two, and unit vectors otherwise.
 
     >>> embedding(4)[0].tolist()
     [[0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0]]
@@ -170,10 +170,10 @@ def embedding(arity: int) -> tuple[NDArray[np.uint8], int]:
     return parity, arity // 2
 
 
-def embed_symbols(symbols: NDArray[np.uint8], rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The row of each symbol, one after another: bits packed least significant first, padded with zeros to bytes.
+def embed_symbols(symbols: U8, rows: U8) -> U8:
+    """The concatenated rows of all symbols, packed least significant bit first and padded with zeros to bytes.
 
-    Eight symbols fill as many bytes as a row has bits. They are looked up two at a time.
+    Eight symbols fill as many bytes as a row has bits. They are looked up in pairs.
     """
     n, n_symbols = symbols.shape
     arity, width = rows.shape
@@ -192,8 +192,8 @@ def embed_symbols(symbols: NDArray[np.uint8], rows: NDArray[np.uint8]) -> NDArra
     return packed
 
 
-def _pair_tables(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """``(4, arity², 1 or 2)``: what each pair of symbols, at each of its four places, adds to a group's bits."""
+def _pair_tables(rows: U8) -> U64:
+    """``(4, arity², 1 or 2)``: the bits of each pair of symbols, at each of the four places of a pair in a group."""
     arity, width = rows.shape
     pairs = np.concatenate([np.repeat(rows, arity, axis=0), np.tile(rows, (arity, 1))], axis=1)
     bits = np.zeros((4, arity * arity, -(-width // 8) * 64), np.uint8)

@@ -6,12 +6,18 @@
     ├── InvalidInputError (ValueError)   vectors, codes, parameters that cannot be used
     │   ├── InvalidTypeError (TypeError) vectors that do not hold real numbers, or are sparse
     │   ├── LayoutMismatchError          codes or tables that belong to another layout
+    │   ├── TooManyPairsError            a radius within which more pairs lie than are wanted
     │   └── FilterError                  a filter expression with a mistake, and where it is
-    ├── IdError (ValueError)             ids that are negative, repeated, taken or unknown
+    ├── IdError (ValueError)             ids of a wrong type, shape or range
+    │   ├── DuplicateIdError             an id that is given more than once in one call
+    │   ├── TakenIdError                 an id that another item has already
+    │   └── UnknownIdError               an id that no item has
     ├── FileFormatError (ValueError)     a file that is damaged, foreign or of another version
-    ├── StorageError (OSError)           a collection's file cannot be read or written: full, read-only, closed
-    │   └── BusyError                    somebody else is writing to it, and went on for longer than we waited
+    ├── StorageError (OSError)           a file cannot be read or written: full disk, read-only, closed, replaced
+    │   └── BusyError                    timed out waiting for another writer
+    ├── DeadlineError (TimeoutError)     a read was interrupted at its deadline
     └── EngineError (RuntimeError)       another system cannot be reached, gave up, or lacks what is needed
+        └── client.ServerError           a server refused a request
 """
 
 from collections.abc import Iterable
@@ -34,8 +40,31 @@ class LayoutMismatchError(InvalidInputError):
     """Codes, tables or weights whose shape belongs to another layout."""
 
 
+class TooManyPairsError(InvalidInputError):
+    """More pairs lie within a radius than ``max_pairs``; ``estimate`` says about how many."""
+
+    def __init__(self, max_pairs: int, estimate: float) -> None:
+        super().__init__(
+            f"about {estimate:.2g} pairs lie within the radius, more than max_pairs={max_pairs}; take a smaller "
+            "radius, or a larger max_pairs (None: no limit)"
+        )
+        self.estimate = estimate
+
+
 class IdError(RankhashError, ValueError):
-    """Ids that are negative, repeated, already taken or unknown."""
+    """Ids that cannot be used: of a wrong type, shape or range, or one of the subclasses."""
+
+
+class DuplicateIdError(IdError):
+    """An id that is given more than once in one call."""
+
+
+class TakenIdError(IdError):
+    """An id that another item has already; ``upsert`` replaces items."""
+
+
+class UnknownIdError(IdError):
+    """An id that no item has."""
 
 
 class FileFormatError(RankhashError, ValueError):
@@ -51,11 +80,15 @@ class FilterError(InvalidInputError):
 
 
 class StorageError(RankhashError, OSError):
-    """A collection's file cannot be read or written: the disk is full, it is read-only, or it was closed."""
+    """A file cannot be read or written: the disk is full, the file is read-only, closed, deleted or replaced."""
 
 
 class BusyError(StorageError):
-    """Somebody else is writing to the collection and went on for longer than we waited."""
+    """Timed out waiting for another writer of the collection."""
+
+
+class DeadlineError(RankhashError, TimeoutError):
+    """A read of a collection was interrupted because its time was over."""
 
 
 class EngineError(RankhashError, RuntimeError):

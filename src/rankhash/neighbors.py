@@ -1,37 +1,38 @@
-"""What every search returns: :class:`Neighbors`, or :class:`RadiusNeighbors` where the number of hits varies."""
+"""The answers of searches: `Neighbors`, or `RadiusNeighbors` where the number of neighbours varies."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from ._types import F32, I64
 
 
 class Neighbors(NamedTuple):
-    """The k nearest codes of each query, nearest first; of equal distances the smaller id comes first.
+    """The k nearest neighbours of each query, nearest first; of equal distances the smaller id comes first.
 
-    Places that could not be filled have id -1 and an infinite distance.
+    If there are fewer than k neighbours, the remaining places have id -1 and an infinite distance.
 
     Examples
     --------
+    >>> import numpy as np
     >>> found = Neighbors(np.array([[7, 3]]), np.array([[0.0, 2.0]], np.float32))
     >>> found.ids[0, 0], found.distances.shape
     (np.int64(7), (1, 2))
     """
 
-    ids: NDArray[np.int64]
-    """(n_queries, k)"""
+    ids: I64
+    """Ids of the neighbours, (n_queries, k)"""
 
-    distances: NDArray[np.float32]
-    """(n_queries, k)"""
+    distances: F32
+    """Distances of the neighbours, (n_queries, k)"""
 
 
 class RadiusNeighbors(NamedTuple):
-    """All codes within a radius of each query, row after row, in the order of :class:`Neighbors`.
+    """All neighbours within a radius of each query, query by query, in the order of [`Neighbors`][rankhash.Neighbors].
 
     Examples
     --------
+    >>> import numpy as np
     >>> found = RadiusNeighbors(np.array([0, 2, 2]), np.array([7, 3]), np.array([0.0, 2.0], np.float32))
     >>> found.query(0).ids
     array([[7, 3]])
@@ -39,16 +40,16 @@ class RadiusNeighbors(NamedTuple):
     (1, 0)
     """
 
-    offsets: NDArray[np.int64]
-    """(n_queries + 1,): the hits of query i are those from ``offsets[i]`` to ``offsets[i + 1]``"""
+    offsets: I64
+    """(n_queries + 1,); the neighbours of query i are those from ``offsets[i]`` to ``offsets[i + 1] - 1``"""
 
-    ids: NDArray[np.int64]
-    """(n_hits,)"""
+    ids: I64
+    """Ids of all neighbours, (n_hits,)"""
 
-    distances: NDArray[np.float32]
-    """(n_hits,)"""
+    distances: F32
+    """Distances of all neighbours, (n_hits,)"""
 
     def query(self, i: int) -> Neighbors:
-        """The hits of query ``i`` as one row."""
+        """The neighbours of query ``i``, with arrays of the shape ``(1, n)``."""
         hits = slice(self.offsets[i], self.offsets[i + 1])
         return Neighbors(self.ids[None, hits], self.distances[None, hits])

@@ -1,4 +1,4 @@
-"""Choosing a hasher's parameters by cross-validation: :func:`tune`.
+"""Parameters of a hasher by cross-validation: `tune`.
 
 ::
 
@@ -20,23 +20,24 @@ from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, KFold, ParameterGrid
 
 from . import _ranking
+from ._types import F32, I32, I64
 from .errors import InvalidInputError
 from .hashers import Hasher
 from .similarity import GivenPairs, MetricNeighbors, PairSource, label_source, within_radius
 from .vectors import as_vectors
 
-F32 = NDArray[np.float32]
-I32 = NDArray[np.int32]
-I64 = NDArray[np.int64]
 Metric = Callable[[NDArray[np.generic], NDArray[np.bool_]], float]
 
 METRICS: dict[str, Metric] = {"average_precision": _ranking.average_precision}
+"""Metrics by name."""
+
 MAX_PAIRS = 300_000
+"""Largest number of pairs of a query and a database vector that a fold is scored with."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of parameters and how its codes did in every fold."""
+    """One set of parameters, its score in every fold, and the mean seconds of a fit."""
 
     parameters: dict[str, Any]
     scores: tuple[float, ...]
@@ -44,7 +45,7 @@ class Trial:
 
     @property
     def mean(self) -> float:
-        """The mean score of the folds."""
+        """The mean score over the folds."""
         return float(np.mean(self.scores))
 
     @property
@@ -55,7 +56,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What :func:`tune` found: the best hasher, fitted on all vectors, and every trial, the best one first."""
+    """The result of [`tune`][rankhash.tune]: the best hasher, fitted on all vectors, and all trials, best first."""
 
     hasher: Hasher
     trials: tuple[Trial, ...]
@@ -75,11 +76,19 @@ class Tuning:
 
 @dataclass(frozen=True)
 class _Fold:
-    """One split: the rows to learn from, and labelled pairs of a held-out row and one that was learned from."""
+    """One split: the training rows, and labelled pairs of a held-out row and a training row."""
 
     train: I64
     pairs: I32
     similar: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """An unfitted hasher, and the candidates whose codes are its own or the first symbols of its own."""
+
+    hasher: Hasher
+    candidates: list[dict[str, Any]]
 
 
 def tune(
@@ -95,28 +104,32 @@ def tune(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Tuning:
-    """The best of some parameters for a hasher, by cross-validation, and the hasher fitted with them.
+    """The best parameters of a grid by cross-validation, and the hasher fitted with them.
 
     Parameters
     ----------
     hasher
-        Any hasher; it is cloned, and stays as it is.
-    X, y, similarity
-        What to learn from, as for :meth:`Hasher.fit`. Without labels the truth is the distance that gives the
-        training vectors of a fold ``n_neighbors`` neighbours on average.
+        Any hasher; it is cloned and not changed.
+    X
+        Vectors ``(n, d)``.
+    y, similarity
+        Classes or given pairs, as for [`Hasher.fit`][rankhash.Hasher.fit]; None by default. Without both, pairs are
+        similar up to the distance that gives the training vectors of a fold ``n_neighbors`` neighbours on average.
     grid
-        The values to try, by parameter; or several such grids.
+        The values to compare, by parameter; or several such grids. Values of ``n_symbols`` are compared by one fit of
+        the longest code if the hasher is ``nested``, as SRSH is.
     metric
-        ``"average_precision"``, or a function of the distances ``(t,)`` of pairs and whether they are similar.
-        In every fold the held-out vectors are the queries and those that were learned from the database.
+        ``"average_precision"`` (the default), or a function of the distances ``(t,)`` of pairs and whether they are
+        similar. In every fold the held-out vectors are the queries, the training vectors the database.
     cv
-        The number of folds, or a splitter of scikit-learn.
+        Number of folds, 3 by default, or a splitter of scikit-learn.
     n_neighbors
-        See above; a parameter of the same name in the grid is what the hasher learns from, not the truth.
+        Mean number of neighbours of the truth, 50 by default; a parameter of the same name in the grid is what the
+        hasher learns from.
     random_state
-        Fixes the folds and the pairs, which are the same for all parameters.
+        Seed of the folds and of the pairs, which are the same for all parameters; 0 by default.
     n_jobs
-        Fits that run at once, as joblib counts them.
+        Fits that run in parallel, as joblib counts; None (the default) means 1.
 
     Examples
     --------
@@ -136,20 +149,30 @@ def tune(
     folds = list(_folds(vectors, known, cv, n_neighbors, rng, random_state))
     candidates = list(ParameterGrid(grid))
     run = delayed(_try)
-    jobs = (
-        run(clone(hasher).set_params(**parameters), vectors, labels, known, fold, score)
-        for parameters in candidates
-        for fold in folds
-    )
+    fits = list(_fits(hasher, candidates))
+    jobs = (run(fit, vectors, labels, known, fold, score) for fit in fits for fold in folds)
     done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
     trials = []
-    for place, parameters in enumerate(candidates):
-        mine = done[place * len(folds) : (place + 1) * len(folds)]
-        scores, seconds = zip(*mine, strict=True)
-        trials.append(Trial(dict(parameters), tuple(scores), float(np.mean(seconds))))
+    for place, fit in enumerate(fits):
+        by_fold = done[place * len(folds) : (place + 1) * len(folds)]
+        for parameters, *mine in zip(fit.candidates, *by_fold, strict=True):
+            scores, seconds = zip(*mine, strict=True)
+            trials.append(Trial(dict(parameters), tuple(scores), float(np.mean(seconds))))
     trials.sort(key=lambda trial: -trial.mean)
     best = clone(hasher).set_params(**trials[0].parameters)
     return Tuning(best.fit(X, y, similarity=similarity), tuple(trials))
+
+
+def _fits(hasher: Hasher, candidates: list[dict[str, Any]]) -> Iterator[_Fit]:
+    """The fits that score all candidates: one for all lengths where the first symbols of a code are a shorter code."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for place, parameters in enumerate(candidates):
+        others = {name: value for name, value in parameters.items() if name != "n_symbols"}
+        nested = "n_symbols" in parameters and getattr(clone(hasher).set_params(**parameters), "nested", False)
+        groups.setdefault(repr(sorted(others.items())) if nested else str(place), []).append(parameters)
+    for group in groups.values():
+        longest = max(group, key=lambda parameters: parameters.get("n_symbols", 0))
+        yield _Fit(clone(hasher).set_params(**longest), group)
 
 
 def _folds(
@@ -178,7 +201,7 @@ def _folds(
 
 
 def _crossing(rng: np.random.Generator, queries: I64, database: I64) -> I32:
-    """All pairs of a query and a vector of the database, or many random ones."""
+    """All pairs of a query and a database vector, or 300 000 random ones if there are more."""
     if len(queries) * len(database) <= MAX_PAIRS:
         pairs = np.stack(np.meshgrid(queries, database, indexing="ij"), axis=2).reshape(-1, 2)
     else:
@@ -187,14 +210,16 @@ def _crossing(rng: np.random.Generator, queries: I64, database: I64) -> I32:
 
 
 def _try(
-    hasher: Hasher, vectors: F32, y: Any, known: PairSource | None, fold: _Fold, score: Metric
-) -> tuple[float, float]:
-    """The score of one fit in one fold, and its seconds."""
-    start = time.perf_counter()
+    fit: _Fit, vectors: F32, y: Any, known: PairSource | None, fold: _Fold, score: Metric
+) -> list[tuple[float, float]]:
+    """The score of each candidate of a fit in one fold, and the seconds of the fit."""
+    hasher, start = clone(fit.hasher), time.perf_counter()
     if y is not None:
         hasher.fit(vectors[fold.train], y[fold.train])
     else:
         hasher.fit(vectors[fold.train], similarity=None if known is None else known.subset(fold.train))
     seconds = time.perf_counter() - start
     symbols = hasher.layout_.unpack(hasher.encode(vectors, n_threads=1))
-    return score(_ranking.pair_distances(symbols, fold.pairs), fold.similar), seconds
+    lengths = (parameters.get("n_symbols", symbols.shape[1]) for parameters in fit.candidates)
+    distances = (_ranking.pair_distances(symbols[:, :length], fold.pairs) for length in lengths)
+    return [(score(far, fold.similar), seconds) for far in distances]

@@ -1,9 +1,9 @@
-"""The one strict door for vectors: what comes in leaves as finite float32 ``(n, d)`` in C order, or fails.
+"""Validation of vectors: any array-like becomes finite float32 ``(n, d)`` in C order, or an error.
 
 ::
 
     as_vectors(X)            the whole input as one array
-    batches(X)               the same, a few megabytes at a time: a huge X is never copied whole
+    batches(X)               batches of a few megabytes, so that a huge X is never copied as a whole
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _kernels
+from ._types import F32, F64, Array
 from .errors import InvalidInputError, InvalidTypeError
 
-F32 = NDArray[np.float32]
-
 BATCH_BYTES = 4 << 20
-"""Bytes of float32 in one batch: enough to keep the kernels busy, little enough to stay in the cache."""
+"""Size of one batch: large enough to keep the kernels busy, small enough to stay in the cache."""
 
 
 def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> F32:
-    """``X`` as vectors: float32 ``(n, d)``, C-contiguous and finite; the same array if it already is that.
+    """``X`` as float32 ``(n, d)``, C-contiguous and finite; ``X`` itself if it already is.
 
     Parameters
     ----------
     X
-        A two-dimensional array, list, frame or memory map of float, integer or boolean numbers.
+        A two-dimensional array, list, data frame or memory map of floats, integers or booleans.
     n_features
-        The number of columns that ``X`` must have; None takes any.
-    name, owner
-        What to call ``X``, and who expects it, in error messages.
+        The number of columns that ``X`` must have; None (default) accepts any number.
+    name
+        The name of ``X`` in error messages; default ``"X"``.
+    owner
+        The object that expects ``n_features`` columns, in error messages; default ``"rankhash"``.
 
     Raises
     ------
@@ -55,9 +55,10 @@ def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner:
 
 
 def batches(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> VectorBatches:
-    """``X`` as batches of vectors, after its type and shape were checked; see :func:`as_vectors`.
+    """``X`` as an iterable of batches; type and shape are checked now, the numbers batch by batch.
 
-    The numbers themselves are converted and checked batch by batch, each time the batches are gone through.
+    Every iteration converts and checks the numbers again. The parameters are those of
+    [`as_vectors`][rankhash.as_vectors].
 
     >>> [batch.shape for batch in batches([[1, 2], [3, 4]])]
     [(2, 2)]
@@ -69,24 +70,24 @@ def batches(X: Any, *, n_features: int | None = None, name: str = "X", owner: st
 
 @dataclass(frozen=True)
 class VectorBatches:
-    """Vectors that are converted and checked a batch of rows at a time; made by :func:`batches`.
+    """Vectors that are converted and checked one batch of rows at a time; made by `batches`.
 
     >>> data = batches([[1, 2], [3, 4]])
     >>> data.n_rows, data.n_features, data.mean().tolist()
     (2, 2, [2.0, 3.0])
     """
 
-    array: NDArray[Any]
+    array: Array
     name: str
 
     @property
     def n_rows(self) -> int:
-        """Rows of all batches together."""
+        """Number of rows of all batches together."""
         return int(self.array.shape[0])
 
     @property
     def n_features(self) -> int:
-        """Columns of every batch."""
+        """Number of columns of every batch."""
         return int(self.array.shape[1])
 
     def __iter__(self) -> Iterator[F32]:
@@ -94,7 +95,7 @@ class VectorBatches:
             yield self._checked(start, rows)
 
     def unchecked(self) -> Iterator[tuple[int, F32]]:
-        """Each batch with the number of its first row, for callers who look for NaN and infinity themselves."""
+        """Each batch with the number of its first row, for callers that check for NaN and infinity themselves."""
         step = max(1, BATCH_BYTES // (4 * self.n_features))
         for start in range(0, self.n_rows, step):
             yield start, self._rows(start, min(start + step, self.n_rows))
@@ -104,7 +105,7 @@ class VectorBatches:
         return self._checked(0, self._rows(0, self.n_rows))
 
     def check(self) -> None:
-        """Raise if any row cannot be used."""
+        """Raise an error if any row holds NaN, infinity or a number beyond float32."""
         for _ in self:
             pass
 
@@ -116,7 +117,7 @@ class VectorBatches:
         return (total / self.n_rows).astype(np.float32)
 
     def refuse(self, row: int) -> NoReturn:
-        """Raise, because this row holds NaN, infinity or a number beyond float32."""
+        """Raise the error for a row that holds NaN, infinity or a number beyond float32."""
         raise InvalidInputError(self._complaint(row))
 
     def _rows(self, start: int, stop: int) -> F32:
@@ -138,8 +139,8 @@ class VectorBatches:
         return f"{self.name} must hold finite numbers, but row {row} holds {what}; drop or fill such rows first"
 
 
-def _as_numbers(X: Any, name: str) -> NDArray[Any]:
-    """``X`` as an array of floats, integers or booleans of any shape, not copied where that is possible."""
+def _as_numbers(X: Any, name: str) -> Array:
+    """``X`` as an array of floats, integers or booleans of any shape, without a copy where possible."""
     if _is_sparse(X):
         raise InvalidTypeError(f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()")
     if np.ma.is_masked(X):
@@ -157,26 +158,26 @@ def _as_numbers(X: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _objects_as_numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _objects_as_numbers(array: Array, name: str) -> F64:
     if any(isinstance(value, (str, bytes)) for value in array.flat):
         raise InvalidTypeError(f"{name} must hold numbers, but there is text among them; convert it first")
     try:
         return array.astype(np.float64)
     except OverflowError as error:
-        raise InvalidInputError(f"{name} must fit into float32, but holds a number far too large") from error
+        raise InvalidInputError(f"{name} must fit into float32, but holds a number that is far too large") from error
     except (TypeError, ValueError) as error:
         raise InvalidTypeError(f"{name} must hold numbers: {error}") from error
 
 
-def _check_shape(array: NDArray[Any], n_features: int | None, name: str, owner: str) -> None:
+def _check_shape(array: Array, n_features: int | None, name: str, owner: str) -> None:
     if array.ndim < 2:
         raise InvalidInputError(
-            f"{name} must be a 2D array of vectors, one a row, got {array.ndim}D. Reshape your data: "
+            f"{name} must be a 2D array of vectors, one per row, got {array.ndim}D. Reshape your data: "
             f"{name}.reshape(1, -1) if it is one vector, {name}.reshape(-1, 1) if it is one feature"
         )
     if array.ndim > 2:
         raise InvalidInputError(
-            f"{name} must be a 2D array of vectors, one a row, got {array.ndim}D of shape {array.shape}; "
+            f"{name} must be a 2D array of vectors, one per row, got {array.ndim}D of shape {array.shape}; "
             f"flatten each item with {name}.reshape(len({name}), -1)"
         )
     if 0 in array.shape:
@@ -189,6 +190,6 @@ def _check_shape(array: NDArray[Any], n_features: int | None, name: str, owner: 
 
 
 def _is_sparse(X: Any) -> bool:
-    """Whether it is one of SciPy's sparse arrays; where SciPy was not imported, nothing is."""
+    """Whether ``X`` is a sparse array of SciPy; False without an import if SciPy is not loaded."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))

@@ -10,21 +10,66 @@ import webbrowser
 from urllib.request import urlopen
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from rankhash import LSH, Collection
-from rankhash.cli import _demo_collections, demo, main
+from rankhash.cli import _demo_collections, _demo_digits, _demo_words, main
 
 
 def test_demo_says_how_good_the_answers_are_and_where_its_report_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "LENGTHS", (8, 16))
-    monkeypatch.setattr(demo, "METHODS", ("LSH", "ITQ", "of tomorrow"))
+    monkeypatch.setattr(_demo_digits, "LENGTHS", (8, 16))
+    monkeypatch.setattr(_demo_digits, "METHODS", ("LSH", "ITQ", "of tomorrow"))
     result = CliRunner().invoke(main, ["demo", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "same digit" in result.output
     assert "One query and what was found" in result.output
     assert f"The report is in {tmp_path.resolve() / 'report.html'}" in result.output
-    assert "plotly" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<svg class=plot" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_default_method_wins_where_it_is_shown(capsys):
+    _demo_digits.show_digits()
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("hasher"))
+    recalls = {line[:42].strip(): float(line.split()[-2].rstrip("%")) for line in lines[start + 1 : start + 7]}
+    blind = {name: value for name, value in recalls.items() if "labels" not in name}
+    assert [*blind][-2:] == ["JRSH, 64 symbols of arity 2", "Collection without a hasher"]
+    assert max([*blind.values()][:-1]) == blind["JRSH, 64 symbols of arity 2"]
+    assert recalls["Collection without a hasher"] > 99
+
+
+def test_the_pages_first_screen_finds_the_true_neighbours():
+    with _demo_collections.digits() as digits, _demo_collections.wines() as wines:
+        for collection in (digits, wines):
+            first = collection.get(collection.ids(limit=20))
+            vectors = np.array([item.vector for item in collection.get(collection.ids())])
+            for item in first:
+                away = np.linalg.norm(vectors - item.vector, axis=1)
+                (found,) = collection.search_ids([item.id], 10).distances
+                np.testing.assert_allclose(found, np.sort(away)[1:11], rtol=1e-3)
+
+
+def test_words_are_shown_if_their_package_is_there(tmp_path, monkeypatch, capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    folder = tmp_path / _demo_words.PACKAGE
+    (folder / "data").mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    rng = np.random.default_rng(0)
+    np.save(folder / "data/glove_6B_50d_emb.npy", rng.normal(size=(300, 50)).astype(np.float32))
+    names = ["python", *(f"word{i}" for i in range(299))]
+    parquet.write_table(pyarrow.table({"index": names}), folder / "data/glove_6B_index.parquet")
+    assert _demo_words.find_words() is None
+    monkeypatch.syspath_prepend(tmp_path)
+    words = _demo_words.find_words()
+    assert words is not None
+    _demo_words.show_words(*words)
+    told = capsys.readouterr().out
+    assert "300 words" in told
+    assert "python: word" in told
+    assert "100% of the true ten nearest" in told
 
 
 def test_demo_serves_a_page_and_opens_it(monkeypatch):

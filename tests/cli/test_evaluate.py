@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from rankhash import ITQ
 from rankhash.cli import main
-from rankhash.evaluation.own import evaluate
+from rankhash.evaluation.held_out import evaluate, hold_out
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,22 @@ def test_classes_are_the_truth_if_they_are_given(digits):
     assert found["precision@10"] > 0.9
 
 
+def test_it_takes_the_options_of_fit(digits):
+    options = ("--method", "itq", "--n-symbols", 24, "--set", "n_iterations=2", "--candidates", 50, "--json")
+    found = json.loads(run(digits / "X.npy", *options).output)
+    assert (found["method"], found["bits"]) == ("ITQ", 24)
+    re_ranked = found["recall@10, 50 candidates re-ranked"]
+    assert found["recall@10"] < re_ranked <= 1
+    X = np.load(digits / "X.npy")
+    kept, held = hold_out(len(X), 179, 0)
+    hasher = ITQ(24, n_iterations=2, random_state=0).fit(X[kept])
+    assert evaluate(hasher, X[kept], X[held], candidates=50)["recall@10, 50 candidates re-ranked"] == pytest.approx(
+        re_ranked, abs=1e-5
+    )
+    assert "not both" in run(digits / "X.npy", "--bits", 8, "--n-symbols", 8).output
+    assert "ITQ has no parameter 'speed'" in run(digits / "X.npy", "--method", "itq", "--set", "speed=9").output
+
+
 def test_a_saved_hasher_is_evaluated_on_queries_of_their_own(digits, tmp_path):
     X = np.load(digits / "X.npy")
     ITQ(32, random_state=0).fit(X[:1500]).save(tmp_path / "itq.safetensors")
@@ -69,7 +85,7 @@ def test_every_metric_is_perfect_where_codes_are():
         (("digit",), "did you mean digits"),
         (("digits", "--method", "SRHS"), "did you mean SRSH"),
         (("digits", "-k", 5000), "between 1 and the"),
-        (("digits", "--n-queries", 1797), "from 1 to 1796"),
+        (("digits", "--n-queries", 1797), "hold out 1 to 1796"),
         (("nowhere.npy",), "there is no file nowhere.npy"),
     ],
 )
@@ -82,6 +98,6 @@ def test_a_mistake_is_one_line_and_exit_code_2(args, message):
 
 def test_labels_of_another_length_are_refused(digits, tmp_path):
     np.save(tmp_path / "y.npy", np.zeros(3))
-    assert "holds 3 classes, but there are 1797 vectors" in run(digits / "X.npy", "--labels", tmp_path / "y.npy").output
+    assert "holds 3 labels, but there are 1797 vectors" in run(digits / "X.npy", "--labels", tmp_path / "y.npy").output
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
-    assert "cannot be read" in run(digits / "X.npy", "--labels", tmp_path / "o.npy").output
+    assert "Python objects" in run(digits / "X.npy", "--labels", tmp_path / "o.npy").output

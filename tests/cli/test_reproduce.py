@@ -65,7 +65,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, counted, monkeypatch):
         patch.setattr(run_module, "run_task", stopped)
         result = reproduce(tmp_path, "digits", *SMALL)
     assert result.exit_code == 1
-    assert "the same command goes on" in result.output
+    assert "the same command resumes" in result.output
     assert reproduce(tmp_path, "digits", *SMALL).exit_code == 0
     assert len(counted) == 8
 
@@ -117,7 +117,7 @@ def test_tuning_chooses_parameters_and_the_arity_at_each_length(tmp_path, monkey
     quick = type(method)("RSH", "RSH", {"max_pairs": 500}, {"rho": [0.7, 1.4]})
     monkeypatch.setattr("rankhash.evaluation.methods.ARITIES", (2, 8))
     monkeypatch.setitem(run_module.METHODS, "RSH", quick)
-    monkeypatch.setattr("rankhash.cli.reproduce.choose_methods", lambda _: [quick])
+    monkeypatch.setattr("rankhash.evaluation.methods.choose_methods", lambda _: [quick])
     result = reproduce(tmp_path, "digits", "--train", 200, "--length", 8, "--runs", 1, "--tune")
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in (tmp_path / "raw" / "digits" / "RSH.jsonl").read_text().splitlines()]

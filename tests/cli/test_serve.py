@@ -43,6 +43,17 @@ def test_it_serves_this_machine_only_and_for_reading_by_default(path, started):
     assert (served.name, served.collection.mode, served.writable) == ("items", "r", False)
 
 
+def test_a_folder_is_served_whole(path, started, tmp_path):
+    (tmp_path / "notes.txt").write_text("no collection")
+    assert invoke("--folder", tmp_path).exit_code == 0
+    token = tmp_path / "token"
+    token.write_text("0123456789abcdef")
+    assert invoke("--folder", tmp_path, "--writable", "--token-file", token).exit_code == 0
+    assert [settings.folder for _, settings in started] == [None, str(tmp_path)]
+    assert [[*app.state.rankhash.collections] for app, _ in started] == [["items"], ["items"]]
+    assert "a --folder of them" in invoke().output
+
+
 def test_other_addresses_and_changes_need_a_token(path, started, tmp_path, monkeypatch):
     for wrong in (["--host", "0.0.0.0"], ["--writable"], ["--host", "::"]):
         result = invoke(path, *wrong)

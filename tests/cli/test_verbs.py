@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -15,18 +16,22 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import rankhash.cli
 from rankhash import LSH, Collection, load_hasher
+from rankhash.cli import VERBS as SHORT_HELP
 from rankhash.cli import main
+from rankhash.collection._read_methods import ReadMethods
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "cli"
-VERBS = main.list_commands(click.Context(main))
+VERBS = sorted(SHORT_HELP)
 OF_A_COLLECTION = [
     "fit",
     "encode",
     "create",
     "add",
     "search",
+    "dedup",
     "index",
     "info",
     "check",
@@ -130,7 +135,7 @@ def test_fit_learns_the_same_from_every_order_of_blocks(folder):
 
 
 def test_fit_samples_rows_with_their_labels(folder, monkeypatch):
-    from rankhash.cli.fit import _labels, _sample
+    from rankhash.cli.fit import _chosen_labels, _sample
     from rankhash.readers import _base
 
     X = np.load("vectors.npy")
@@ -144,7 +149,7 @@ def test_fit_samples_rows_with_their_labels(folder, monkeypatch):
             counts[rows] += 1
         assert counts.min() > 20
         assert counts.max() < 90
-        np.testing.assert_array_equal(_labels("labels.npy", rows), np.load("labels.npy")[rows])
+        np.testing.assert_array_equal(_chosen_labels("labels.npy", rows), np.load("labels.npy")[rows])
     assert len(_sample("vectors.npy", None, 1000, 0)[0]) == 120
 
 
@@ -153,7 +158,7 @@ def test_fit_takes_parameters_of_the_method(folder):
     assert load_hasher("h").orthogonal is False
     result = run("fit", "vectors.npy", "--out", "h", "--method", "lsh", "--arity", 4)
     assert result.exit_code == 2
-    assert "lsh has no parameter 'arity'" in result.output
+    assert "LSH has no parameter 'arity'" in result.output
 
 
 def test_encode_writes_the_codes_of_the_hasher(folder, collection):
@@ -190,9 +195,10 @@ def test_search_prints_lines_or_json(folder, collection):
     assert [row["ids"][0] for row in rows] == ["item-0", "item-1"]
     assert rows[0]["distances"][0] == 0
     shown = fine("search", collection, "one.npy", "-k", 2, "--with-metadata", "--where", "price = 0")
-    assert shown.split()[:3] == ["0", "0", "item-0"]
+    assert shown.split()[:6] == ["query", "distance", "id", "metadata", "0", "0"]
+    assert "0  item-0  {" in shown
     assert '"price": 0' in shown
-    assert len(shown.splitlines()) == 2
+    assert len(shown.splitlines()) == 3
     (row,) = fine("search", collection, "--like", "item-0", "--rerank", 20, "--json").splitlines()
     assert "item-0" not in json.loads(row)["ids"]
 
@@ -259,7 +265,7 @@ MISTAKES = {
     "NaN": (["add", "c.rankhash", "nan.npy"], "NaN"),
     "k": (["search", "c.rankhash", "queries.npy", "-k", "0"], "k must be"),
     "unknown option": (["search", "c.rankhash", "queries.npy", "--best"], "No such option"),
-    "missing option": (["create", "new"], "--hasher"),
+    "missing option": (["encode", "c.rankhash", "queries.npy"], "--out"),
     "both": (["search", "c.rankhash"], "either"),
     "weights": (["search", "c.rankhash", "queries.npy", "--scoring", "weighted"], "LSH"),
     "export format": (["export", "c.rankhash", "x.xlsx"], ".parquet"),
@@ -286,10 +292,10 @@ def test_a_mistake_is_one_line_and_exit_code_2(what, folder, collection):
 
 
 def test_busy_collections_are_said_so(folder, collection):
-    with Collection.open(collection, "rw") as items, items._store.connections.writing():
+    with Collection.open(collection, "rw") as items, items._database.connections.writing():
         result = run("add", collection, "vectors.npy", "--timeout", "0.1")
     assert result.exit_code == 2
-    assert "somebody else is writing" in result.output
+    assert "waiting for another writer" in result.output
 
 
 def test_a_progress_bar_is_drawn_on_a_terminal_only(monkeypatch):
@@ -306,10 +312,32 @@ def test_a_progress_bar_is_drawn_on_a_terminal_only(monkeypatch):
         assert ("adding" in stream.getvalue()) == drawn
 
 
-def test_verbs_are_loaded_when_they_are_called():
-    script = "import sys, rankhash.cli; print([m for m in sys.modules if m.startswith('rankhash.cli.')])"
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_help_needs_no_verb(arguments):
+    script = (
+        f"import sys, rankhash.cli; sys.argv[1:] = {arguments}\n"
+        "try: rankhash.cli.main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        "print([m for m in sys.modules if m.startswith('rankhash.cli.') or m == 'sklearn'])"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    shown = " ".join(done.stdout.split())
+    assert shown.endswith("[]")
+    assert all(f"{verb} {short}" in shown for verb, short in SHORT_HELP.items())
+
+
+def test_help_tells_every_module_that_is_a_verb():
+    modules = [module.name for module in pkgutil.iter_modules(rankhash.cli.__path__)]
+    assert sorted(SHORT_HELP) == sorted(name for name in modules if not name.startswith("_"))
+
+
+def test_ctrl_c_ends_with_130(folder, collection, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Collection, "open", stopped)
+    result = run("info", collection)
+    assert result.exit_code == 130
+    assert "Stopped" in result.output
 
 
 def test_lsh_takes_part(folder):
@@ -318,3 +346,65 @@ def test_lsh_takes_part(folder):
     fine("create", "c", "--hasher", "mine")
     fine("add", "c", "vectors.npy")
     assert json.loads(fine("search", "c", "queries.npy", "--json").splitlines()[1])["ids"][0] == 1
+
+
+def test_metadata_are_those_of_the_commit_that_was_searched(folder, collection, monkeypatch):
+    """An item that is deleted between the search and the reading of its metadata."""
+    search = ReadMethods.search
+
+    def search_then_delete(self, *args, **options):
+        found = search(self, *args, **options)
+        with Collection.open(collection, "rw") as other:
+            other.delete(found.ids[0, :2].tolist())
+        return found
+
+    monkeypatch.setattr(ReadMethods, "search", search_then_delete)
+    np.save("one.npy", np.load("vectors.npy")[:1])
+    lines = fine("search", collection, "one.npy", "-k", "3", "--with-metadata", "--json").splitlines()
+    assert len(json.loads(lines[0])["metadata"]) == 3
+    assert json.loads(fine("info", collection, "--json"))["n_items"] == 18
+
+
+def test_help_of_every_verb_needs_no_scikit_learn():
+    """Which takes most of a second to import."""
+    program = (
+        "import sys; from rankhash.cli import VERBS, main\n"
+        "for verb in VERBS:\n"
+        "    main([verb, '--help'], standalone_mode=False)\n"
+        "print(*{'sklearn', 'scipy', 'pandas', 'fastapi', 'plotly'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
+    assert done.stdout.count("Usage:") == len(VERBS)
+
+
+def test_names_of_options_are_those_of_the_library():
+    """They are written out on the command line, so that its help needs not import the library."""
+    from rankhash.cli._hasher_options import HASHER_NAMES
+    from rankhash.evaluation import comparison, methods, truth
+    from rankhash.hashers import HASHERS
+    from rankhash.vector_index.numbered import METRICS
+
+    def choices(verb, option):
+        command = main.get_command(None, verb)
+        return set(next(one for one in command.params if option in one.opts).type.choices)
+
+    assert {*HASHER_NAMES} == {*HASHERS}
+    assert choices("create", "--metric") == {*METRICS}
+    assert choices("compare", "--metric") == {*comparison.METRICS}
+    assert choices("evaluate", "--metric") == {*truth.METRICS}
+    assert choices("reproduce", "--axis") == {*methods.AXES, "both"}
+    assert main.get_command(None, "compare") is not None
+    assert sys.modules["rankhash.cli.compare"].METHODS == comparison.METHODS
+
+
+def test_an_unknown_id_is_answered_by_what_ids_look_like(tmp_path):
+    path = str(tmp_path / "items.rankhash")
+    with Collection.create(path, metric="cosine") as items:
+        items.add(np.eye(3), ["17", "chair", "table"])
+    found = [CliRunner().invoke(main, ["search", path, "--like", name]) for name in ("17", "18", "sofa")]
+    assert [result.exit_code for result in found] == [2, 2, 2]
+    assert "add --text-ids" in found[0].output
+    assert all("ids are such as '17', 'chair', 'table'" in result.output for result in found[1:])
+    right = CliRunner().invoke(main, ["search", path, "--like", "17", "--text-ids", "-k", "1"])
+    assert right.output.split() == ["query", "distance", "id", "0", "1", "chair"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 import oracles
@@ -33,6 +35,13 @@ def look_up(fields, path):
     return fields, True
 
 
+def pattern(like):
+    """The regular expression of a pattern of ``like``."""
+    parts = re.findall(r"\\.|[%_]|\\|[^%_\\]+", like, re.DOTALL)
+    inner = "".join({"%": ".*", "_": "."}.get(part, re.escape(part.removeprefix("\\"))) for part in parts)
+    return re.compile(inner, re.DOTALL | re.IGNORECASE | re.ASCII)
+
+
 def passes(tree, fields):
     """Whether an item passes a filter; a test of a missing field or of another type is false."""
     if isinstance(tree, filters.Not):
@@ -42,6 +51,11 @@ def passes(tree, fields):
     if isinstance(tree, filters.Or):
         return any(passes(part, fields) for part in tree.parts)
     value, there = look_up(fields, tree.path)
+    if isinstance(tree, filters.Contains):
+        parts = value if isinstance(value, list) else []
+        return any(kind(part) == kind(tree.value) and part == tree.value for part in parts)
+    if isinstance(tree, filters.Like):
+        return kind(value) == "text" and re.fullmatch(pattern(tree.pattern), value) is not None
     if isinstance(tree, filters.Exists) or not there:
         return there
     if isinstance(tree, filters.In):
@@ -51,11 +65,23 @@ def passes(tree, fields):
     return kind(value) == kind(tree.value) and SIGNS[tree.operator](value, tree.value)
 
 
-class Model:
-    """What a collection must answer."""
+def distances_in(metric, queries, vectors):
+    """True distances (n_queries, n), in float64."""
+    queries, vectors = queries.astype(np.float64), vectors.astype(np.float64)
+    if metric == "euclidean":
+        return np.sqrt(((queries[:, None] - vectors[None]) ** 2).sum(axis=2))
+    if metric == "dot":
+        return -queries @ vectors.T
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (queries, vectors)]
+    return 1 - unit[0] @ unit[1].T
 
-    def __init__(self, hasher):
+
+class Model:
+    """What a collection must answer; without a hasher it compares vectors by the metric."""
+
+    def __init__(self, hasher, metric=None):
         self.hasher = hasher
+        self.metric = metric
         self.items = {}  # id → (vector, metadata), in the order of adding
         self.next_id = 0
         self.next_number = 0
@@ -85,13 +111,17 @@ class Model:
         tree = None if where is None else filters.parse(where)
         return [name for name, (_, fields) in self.items.items() if tree is None or passes(tree, fields)]
 
+    def distances(self, queries, vectors):
+        if self.hasher is None:
+            return distances_in(self.metric, queries, vectors).astype(np.float32)
+        return oracles.hamming(self.hasher.transform(queries), self.hasher.transform(vectors))
+
     def search(self, queries, k, where=None, radius=np.inf):
         names = self.passing(where)
         ids = np.full((len(queries), k), None, object)
         distances = np.full((len(queries), k), np.inf, np.float32)
         if names:
-            symbols = self.hasher.transform(np.array([self.items[name][0] for name in names]))
-            away = oracles.hamming(self.hasher.transform(queries), symbols)
+            away = self.distances(queries, np.array([self.items[name][0] for name in names]))
             found, near = oracles.nearest(away, np.arange(len(names)), k)
             there = (found >= 0) & (near <= radius)
             ids[there] = np.array([*names, None], object)[found[there]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import resource
 import shutil
@@ -16,14 +15,11 @@ import numpy as np
 import pytest
 
 from rankhash import Collection, StorageError
+from systems import kill
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
-
-def test_nothing_is_lost_when_the_writer_is_killed(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    kill = importlib.import_module("kill")
-    result = kill.run(30, seed=int(os.environ.get("RANKHASH_KILL_SEED", "1")), folder=str(tmp_path))
+def test_nothing_is_lost_when_the_writer_is_killed(tmp_path):
+    result = kill.kill_often(30, seed=int(os.environ.get("RANKHASH_KILL_SEED", "1")), folder=str(tmp_path))
     assert result["failures"] == []
     assert result["kills"] == 30
     assert result["changes"]["acknowledged"] >= 30
@@ -103,13 +99,13 @@ with Collection.open({str(path)!r}, "rw") as collection:
 
 def test_a_full_disk_is_an_error_and_loses_nothing(collection, vectors):
     collection.add(vectors[:50])
-    with collection._store.connections.borrowed() as connection:
+    with collection._database.connections.borrowed() as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
     with pytest.raises(StorageError, match="full; the change was undone"):
         collection.add(np.ones((500, 6)), metadata=[{"text": "x" * 500}] * 500)
     assert len(collection) == 50
-    with collection._store.connections.borrowed() as connection:
+    with collection._database.connections.borrowed() as connection:
         connection.execute("PRAGMA max_page_count = 1000000")
     collection.add(vectors[:7])
     assert len(collection) == 57

@@ -14,8 +14,10 @@ from rankhash.collection.filters import (
     And,
     Between,
     Compare,
+    Contains,
     Exists,
     In,
+    Like,
     Not,
     Or,
     field_path,
@@ -35,6 +37,9 @@ TREES = {
     "b.c <> 'x'": Not(Compare(B, "=", "x")),
     "a != true": Not(Compare(A, "=", True)),
     'a >= "say \\"yes\\" \\\\ \\n"': Compare(A, ">=", 'say "yes" \\ \n'),
+    "a = 2024-02-29": Between(A, "2024-02-29", "2024-02-29~"),
+    "a != 2024-02-29T10:30": Not(Between(A, "2024-02-29T10:30", "2024-02-29T10:30~")),
+    "a in (2024-01-01, 3)": Or((In(A, (3,)), Between(A, "2024-01-01", "2024-01-01~"))),
     "a in (1, 'x', null, false)": In(A, (1, "x", None, False)),
     "a not in (2)": Not(In(A, (2,))),
     "a between 1 and 2 and exists b.c": And((Between(A, 1, 2), Exists(B))),
@@ -47,6 +52,10 @@ TREES = {
     "`a`.`odd name; '` = 1": Compare('$."a"."odd name; \'"', "=", 1),
     "größe = 'ß'": Compare('$."größe"', "=", "ß"),
     " \n a\t=\n1 ": Compare(A, "=", 1),
+    "'x' in a and 3 not in b.c": And((Contains(A, "x"), Not(Contains(B, 3)))),
+    "true in a or null in a": Or((Contains(A, True), Contains(A, None))),
+    "a LIKE 'x%' or b.c not like '_'": Or((Like(A, "x%"), Not(Like(B, "_")))),
+    "like like 'like%'": Like('$."like"', "like%"),
 }
 
 
@@ -64,7 +73,7 @@ def test_expression_means_its_tree(expression):
         ("price < )", 8, "got ')'"),
         ("price < true", 8, "expected a number or text"),
         ("price < 5 5", 10, "expected and, or, or the end"),
-        ("price = 5x", 8, "cannot read '5'"),
+        ("price = 5x", 8, "cannot read '5x'"),
         ("price = 'abc", 8, "cannot read"),
         ("price ; drop table items", 6, "cannot read ';'"),
         ("(price = 1", 10, "expected )"),
@@ -73,7 +82,7 @@ def test_expression_means_its_tree(expression):
         ("a in (1, )", 9, "expected a number"),
         ("a between 1 or 2", 12, "expected and"),
         ("a between 1 and 'x'", 16, "two numbers or two texts"),
-        ("a not = 1", 6, "expected in or between"),
+        ("a not = 1", 6, "expected in, between or like"),
         ("and = 1", 0, "back quotes"),
         ("exists", 6, "the name of a field"),
         ('`a"b` = 1', 0, "without"),
@@ -82,6 +91,12 @@ def test_expression_means_its_tree(expression):
         ("a. = 1", 3, "the name of a field"),
         ("1 = a", 0, "the name of a field"),
         ("a = b", 4, "expected a number, text"),
+        ("'x' in 3", 7, "the name of a field"),
+        ("'x' not a", 0, "the name of a field"),
+        ("a > 2024-13-01", 4, "expected a date such as 2024-12-31, but month"),
+        ("a between 2024-01-01 and 3", 25, "two numbers or two texts"),
+        ("a like 3", 7, "expected a pattern"),
+        (f"a like '{'%' * 1001}'", 7, "at most 1000 characters"),
     ],
 )
 def test_mistake_is_shown_with_its_position(expression, position, message):
@@ -152,13 +167,17 @@ def written(value):
 @st.composite
 def single_conditions(draw):
     path = draw(paths)
-    form = draw(st.sampled_from(["exists", "in", "between", "equal", "ordered"]))
+    form = draw(st.sampled_from(["exists", "in", "between", "equal", "ordered", "contains", "like"]))
     if form == "exists":
         return f"exists {path}"
     if form == "in":
         return f"{path} in ({', '.join(map(written, draw(st.lists(scalars, min_size=1, max_size=4))))})"
     if form == "equal":
         return f"{path} {draw(st.sampled_from(['=', '!=']))} {written(draw(scalars))}"
+    if form == "contains":
+        return f"{written(draw(scalars))} in {path}"
+    if form == "like":
+        return f"{path} like {written(draw(st.text('aBç%_', max_size=4)))}"
     low = draw(literals)
     if form == "ordered":
         return f"{path} {draw(st.sampled_from(['<', '<=', '>', '>=']))} {written(low)}"
@@ -180,6 +199,7 @@ HASHER = LSH(8, random_state=0).fit(np.eye(N_FEATURES))
 
 @given(metadata, st.lists(expressions, min_size=1, max_size=4), st.sets(paths))
 @settings(max_examples=150, deadline=None)
+@pytest.mark.filterwarnings("ignore:no item has the field")
 def test_answers_are_those_of_a_walk_over_the_tree(fields, asked, indexed):
     with Collection.create(":memory:", HASHER) as collection:
         half = len(fields) // 2
@@ -198,6 +218,34 @@ def test_answers_are_those_of_a_walk_over_the_tree(fields, asked, indexed):
                 assert [name for name in found if name is not None] == expected
 
 
+def test_a_pattern_may_escape_its_signs():
+    with Collection.create(":memory:", HASHER) as collection:
+        collection.add(np.ones((3, N_FEATURES)), metadata={"a": ["5%", "50", "é_x"]})
+        assert collection.count(r"a like '5\\%'") == 1
+        assert collection.count("a like '5_'") == 2
+        assert collection.count(r"a like '_\\_X'") == 1
+
+
+def test_a_field_that_no_item_has_is_a_warning():
+    with Collection.create(":memory:", HASHER) as collection:
+        assert collection.count("colour = 'red'") == 0  # nothing is known of an empty collection
+        collection.add(np.ones((2, N_FEATURES)), metadata=[{"color": "red"}, None])
+        assert collection.count("not exists colour") == 2
+        for call in (
+            lambda: collection.count("colour = 'red'"),
+            lambda: collection.search(np.ones(N_FEATURES), where="color = 'red' or colour = 'red'"),
+            lambda: collection.ids(where="'red' not in colour"),
+            lambda: collection.delete(where="colour = 'red'"),
+        ):
+            with pytest.warns(UserWarning, match="no item has the field colour, which the filter tests"):
+                call()
+        with collection.snapshot(warn=False) as now:
+            assert now.unknown_fields("colour = 1 and size.w < 2 and color = 'x'") == ["colour", "size.w"]
+            assert now.count("colour = 'red'") == 0
+        collection.add(np.ones((1, N_FEATURES)), metadata=[{"colour": "red"}])
+        assert collection.count("colour = 'red'") == 1
+
+
 def test_items_without_metadata_are_counted_where_something_is_missing():
     with Collection.create(":memory:", HASHER) as collection:
         collection.add(np.ones((5, N_FEATURES)))
@@ -214,9 +262,10 @@ def test_an_indexed_field_is_looked_up_in_its_index():
         collection.add(np.ones((3, N_FEATURES)), metadata=[{"a": 1}, {"a": 2}, {}])
         collection.index_field("a")
         assert collection.stats().indexed_fields == ("a",)
-        from rankhash.collection._where import read_fields, to_sql
+        from rankhash.collection._facets import read_fields
+        from rankhash.collection._filter_sql import to_sql
 
-        with collection._store.connections.reading() as connection:
+        with collection._database.connections.reading() as connection:
             condition, parameters = to_sql(parse("a = 2"), read_fields(connection))
             plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT number FROM items WHERE {condition}", parameters)
             text = " ".join(row[3] for row in plan)
@@ -225,3 +274,34 @@ def test_an_indexed_field_is_looked_up_in_its_index():
         collection.index_field("a", drop=True)
         assert collection.stats().indexed_fields == ()
         assert collection.count("a = 2") == 1
+
+
+DAYS = {
+    "early": "2024-01-01",
+    "noon": "2024-01-02T12:00:00",
+    "late": "2024-01-02T23:59:59.5+00:00",
+    "next": "2024-01-03",
+}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("day = 2024-01-02", ["noon", "late"]),
+        ("day != 2024-01-02", ["early", "next"]),
+        ("day <= 2024-01-02", ["early", "noon", "late"]),
+        ("day < 2024-01-02", ["early"]),
+        ("day > 2024-01-02", ["next"]),
+        ("day >= 2024-01-02", ["noon", "late", "next"]),
+        ("day between 2024-01-01 and 2024-01-02", ["early", "noon", "late"]),
+        ("day not between 2024-01-02 and 2024-01-02", ["early", "next"]),
+        ("day in (2024-01-01, 2024-01-03)", ["early", "next"]),
+        ("day >= 2024-01-02T12:00 and day <= 2024-01-02T12:00", ["noon"]),
+    ],
+)
+def test_a_date_stands_for_the_whole_day(rng, where, expected):
+    with Collection.create(":memory:", metric="cosine") as collection:
+        collection.add(rng.normal(size=(4, 3)), list(DAYS), {"day": list(DAYS.values())})
+        assert sorted(collection.ids(where=where)) == sorted(expected)
+        collection.index_field("day")
+        assert sorted(collection.ids(where=where)) == sorted(expected)

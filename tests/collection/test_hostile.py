@@ -58,9 +58,9 @@ DAMAGE = {
     "metadata is no JSON": "UPDATE items SET metadata = '{' WHERE number = 7",
     "a row lost": "DELETE FROM items WHERE number = 7",
     "an item lost": "UPDATE state SET n_items = n_items + 1",
-    "vector": "UPDATE vectors SET vector = flip(vector, 5) WHERE number = 11",
+    "vector": "UPDATE vector_chunks SET vectors = flip(vectors, 5) WHERE first = 0",
     "named": "UPDATE chunks SET named = NULL",
-    "vector lost": "DELETE FROM vectors WHERE number = 11",
+    "vector lost": "DELETE FROM vector_chunks WHERE first = 0",
     "hasher": "UPDATE settings SET value = flip(value, 3000) WHERE name = 'hasher'",
     "store_vectors": "UPDATE settings SET value = 'float8' WHERE name = 'store_vectors'",
     "a setting lost": "DELETE FROM settings WHERE name = 'hasher'",
@@ -126,7 +126,8 @@ def test_files_that_are_cut_off_are_an_error(filled, vectors, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("PRAGMA user_version = 2", "format 2, but this rankhash reads format 1; upgrade rankhash"),
+        ("PRAGMA user_version = 3", "format 3, but this rankhash reads formats 1 to 2; upgrade rankhash"),
+        ("PRAGMA user_version = 1", "its tables are not those"),
         ("PRAGMA user_version = 0", "never released"),
         ("PRAGMA application_id = 7", "is not a rankhash collection"),
         ("CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM chunks; END", "its tables are not those"),

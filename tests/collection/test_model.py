@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import tempfile
+import warnings
+from typing import ClassVar
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +17,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rankhash import LSH, Collection, IdError
 from rankhash.collection import _chunks
+from rankhash.vector_index import _coder
+from rankhash.vector_index.learned import new_name
+from rankhash.vector_index.numbered import NumberedVectors
 
 from .model import N_FEATURES, Model
 
@@ -27,10 +35,14 @@ FILTERS = [
     "n between 2 and 7 or t = 'b'",
     "not (n > 4 and t >= 'b')",
     "deep.er = true",
+    "1 in n or 'x' not in t",
+    "t like 'B%' or n not like '_'",
 ]
 
 names = st.one_of(st.integers(-3, 40), st.sampled_from(["a", "b", "ç", "7", "0"]))
-values = st.one_of(st.integers(0, 9), st.sampled_from([None, True, False, 2.5, "x", "b", [1], {"er": True}]))
+values = st.one_of(
+    st.integers(0, 9), st.sampled_from([None, True, False, 2.5, "x", "b", "big", [1], ["x", True], {"er": True}])
+)
 fields = st.one_of(st.none(), st.dictionaries(st.sampled_from(["n", "t", "deep"]), values))
 
 
@@ -42,6 +54,13 @@ def batches(draw):
     return POOL[places], described
 
 
+@pytest.fixture(autouse=True)
+def _fields_may_be_unknown():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="no item has the field")
+        yield
+
+
 class CollectionMachine(RuleBasedStateMachine):
     """Two handles of one file, and one in memory, beside the model."""
 
@@ -51,10 +70,12 @@ class CollectionMachine(RuleBasedStateMachine):
         _chunks.CHUNK_BYTES = chunk
         self.folder = tempfile.TemporaryDirectory()
         path = f"{self.folder.name}/x.rankhash"
-        self.writer = Collection.create(path, HASHER, store_vectors="float32")
+        self.writer, self.memory, self.model = self.create(path)
         self.reader = Collection.open(path)
-        self.memory = Collection.create(":memory:", HASHER)
-        self.model = Model(HASHER)
+
+    def create(self, path):
+        writer = Collection.create(path, HASHER, store_vectors="float32")
+        return writer, Collection.create(":memory:", HASHER), Model(HASHER)
 
     def teardown(self):
         if hasattr(self, "folder"):
@@ -131,10 +152,18 @@ class CollectionMachine(RuleBasedStateMachine):
     def search(self, where, k):
         ids, distances = self.model.search(QUERIES, k, where)
         for handle in (self.writer, self.reader, self.memory):
-            found = handle.search(QUERIES, k, where=where)
-            assert found.ids.tolist() == ids.tolist()
-            assert found.distances.tolist() == distances.tolist()
+            self.check_found(handle.search(QUERIES, k, where=where, **self.options), ids, distances)
             assert handle.count(where) == len(self.model.passing(where))
+
+    options: ClassVar = {"scoring": "hamming"}
+
+    def check_found(self, found, ids, distances):
+        assert found.ids.tolist() == ids.tolist()
+        assert found.distances.tolist() == distances.tolist()
+
+    def check_item(self, handle, item, vector):
+        assert item.code.tolist() == HASHER.encode(vector[None])[0].tolist()
+        assert (item.vector is None) if handle is self.memory else (item.vector == vector).all()
 
     @precondition(lambda self: self.model.items)
     @rule(data=st.data())
@@ -144,8 +173,7 @@ class CollectionMachine(RuleBasedStateMachine):
             for name, item in zip(ids, handle.get(ids), strict=True):
                 vector, described = self.model.items[name]
                 assert (item.id, item.metadata) == (name, described)
-                assert item.code.tolist() == HASHER.encode(vector[None])[0].tolist()
-                assert (item.vector is None) if handle is self.memory else (item.vector == vector).all()
+                self.check_item(handle, item, vector)
 
     @invariant()
     def order_and_number_are_those_of_the_model(self):
@@ -155,5 +183,58 @@ class CollectionMachine(RuleBasedStateMachine):
                 assert handle.ids() == list(self.model.items)
 
 
+@functools.cache
+def learned():
+    """What is learned from the pool, with codes of 4 bytes, since learning takes seconds."""
+    with mock.patch.object(_coder, "SHORTEST_CODE", 4), mock.patch.object(_coder, "LONGEST_CODE", 4):
+        vectors = NumberedVectors("cosine", 0.95, "float32", N_FEATURES)
+        vectors.append(POOL, np.arange(len(POOL)))
+        return vectors.learn(lambda: None, 1)[0]
+
+
+def adopt_learned(collection):
+    """What the learning thread does at its end."""
+    with collection._database.transaction() as transaction:
+        transaction.recode(transaction.encoding.with_learned(dataclasses.replace(learned(), name=new_name())))
+
+
+class VectorMachine(CollectionMachine):
+    """Collections without a hasher, which may learn at any moment; they are asked for all true neighbours."""
+
+    options: ClassVar = {"recall": 1}
+
+    def create(self, path):
+        return Collection.create(path), Collection.create(None), Model(None, "cosine")
+
+    def check_found(self, found, ids, distances):
+        """Ties of rounded distances may come in any order."""
+        np.testing.assert_allclose(found.distances, distances, rtol=1e-5, atol=1e-6)
+        for row in range(len(ids)):
+            for place in range(ids.shape[1]):
+                near = np.isclose(distances[row], distances[row, place], rtol=1e-5, atol=1e-6)
+                if not near[-1]:
+                    assert found.ids[row, place] in ids[row, near].tolist()
+
+    def check_item(self, handle, item, vector):
+        assert item.code is None
+        assert (item.vector == vector).all()
+
+    @precondition(lambda self: self.model.items)
+    @rule()
+    def learn(self):
+        self.both(adopt_learned)
+        assert self.writer.stats().n_learned == len(POOL)
+
+    @precondition(lambda self: self.model.items)
+    @rule()
+    def every_item_finds_itself(self):
+        names = list(self.model.items)[:8]
+        vectors = np.array([self.model.items[name][0] for name in names])
+        for handle in (self.writer, self.reader, self.memory):
+            assert np.abs(handle.search(vectors, 1, recall=0.9).distances).max() < 1e-5
+
+
 TestCollection = CollectionMachine.TestCase
+TestVectors = VectorMachine.TestCase
+TestVectors.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 TestCollection.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)

@@ -17,10 +17,11 @@ from rankhash import (
     InvalidInputError,
     InvalidTypeError,
     LayoutMismatchError,
+    RankQuantizer,
     StorageError,
 )
 
-from .model import Model
+from .model import Model, distances_in
 
 NAMES = [f"item-{i}" if i % 3 else i for i in range(300)]
 METADATA = [{"n": i, "even": i % 2 == 0} if i % 5 else None for i in range(300)]
@@ -69,6 +70,39 @@ def test_reranking_orders_candidates_by_exact_distances(stored, hasher, vectors)
     assert everything.ids[:, 0].tolist() == NAMES[:9]
 
 
+def test_reranking_is_the_default_where_vectors_are_stored(stored, vectors):
+    queries = vectors[:9] + 0.1
+    for k, candidates in ((5, 100), (20, 200)):
+        by_default, asked = stored.search(queries, k), stored.search(queries, k, scoring="hamming", rerank=candidates)
+        assert by_default.ids.tolist() == asked.ids.tolist()
+        np.testing.assert_array_equal(by_default.distances, asked.distances)
+    plain = stored.search(queries, 5, rerank=0)
+    assert plain.ids.tolist() == stored.search(queries, 5, scoring="hamming").ids.tolist()
+
+
+def test_score_tables_are_the_default_where_the_hasher_has_learned_them(tmp_path, vectors):
+    hasher = RankQuantizer(4, random_state=0, verbose=False).fit(vectors)
+    with Collection.create(tmp_path / "x", hasher) as collection:
+        collection.add(vectors)
+        found = collection.search(vectors[:5] + 0.1, 4)
+        assert found.ids.tolist() == collection.search(vectors[:5] + 0.1, 4, scoring="asymmetric").ids.tolist()
+        assert found.ids.tolist() != collection.search(vectors[:5] + 0.1, 4, scoring="hamming").ids.tolist()
+        by_ids = collection.search_ids([0, 1], 4)  # without vectors there are no tables of items
+        assert by_ids.ids.tolist() == collection.search_ids([0, 1], 4, scoring="hamming").ids.tolist()
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+def test_a_radius_with_reranking_is_a_true_distance(path, hasher, vectors, metric):
+    away = distances_in(metric, vectors[:4], vectors)
+    radius = float(np.sort(away[0])[7]) + 1e-4
+    with Collection.create(path, hasher, metric=metric, store_vectors="float32") as collection:
+        collection.add(vectors)
+        found = collection.search(vectors[:4], 20, rerank=300, radius=radius)
+    for row in range(4):
+        near = np.flatnonzero(away[row] <= radius)
+        assert set(found.ids[row].tolist()) - {None} == set(near[np.argsort(away[row][near])][:20].tolist())
+
+
 def test_fewer_than_k_do_not_raise(stored, vectors):
     found = stored.search(vectors[:2], 5, where="n in (1, 2)")
     assert found.ids[:, 2:].tolist() == [[None] * 3] * 2
@@ -82,7 +116,7 @@ def test_radius_leaves_out_what_is_farther(stored, hasher, vectors):
     model.add(vectors, NAMES, METADATA)
     for where in (None, "even = true"):
         ids, distances = model.search(vectors[:4], 20, where, radius=5)
-        found = stored.search(vectors[:4], 20, where=where, radius=5)
+        found = stored.search(vectors[:4], 20, where=where, radius=5, scoring="hamming")
         assert found.ids.tolist() == ids.tolist()
         np.testing.assert_array_equal(found.distances, distances)
         everything = stored.search_radius(vectors[:4], 5, where=where)
@@ -95,11 +129,11 @@ def test_radius_leaves_out_what_is_farther(stored, hasher, vectors):
 
 def test_search_by_ids_leaves_the_item_itself_out(stored, hasher, vectors):
     names = NAMES[20:25]
-    expected = stored.search(vectors[20:25].astype(stored.store_vectors), 300)
+    expected = stored.search(vectors[20:25].astype(stored.store_vectors), 300)  # all candidates are re-ranked
     for scoring in ("hamming", "weighted", "asymmetric"):
         found = stored.search_ids(names, 6, scoring=scoring)
         assert all(name not in row for name, row in zip(names, found.ids.tolist(), strict=True))
-    found = stored.search_ids(names, 6)
+    found = stored.search_ids(names, 6, rerank=300)
     for name, row, whole in zip(names, found.ids.tolist(), expected.ids.tolist(), strict=True):
         assert row == [other for other in whole if other != name][:6]
     assert stored.search_ids(names, 3, rerank=50).ids.shape == (5, 3)
@@ -181,7 +215,7 @@ BAD_CALLS = {
     "surrogate id": (lambda c: c.add(X, ["\ud800", "p"]), IdError, "UTF-8"),
     "no more numbers": (lambda c: (c.add(X[:1], [2**63 - 2]), c.add(X)), IdError, "no room"),
     "metadata not JSON": (lambda c: c.add(X, metadata=[{"a": 1}, {"a": {1, 2}}]), InvalidInputError, "row 1 is not"),
-    "metadata NaN": (lambda c: c.add(X, metadata=[{"a": float("nan")}, None]), InvalidInputError, "row 0 is not"),
+    "metadata infinity": (lambda c: c.add(X, metadata=[{"a": float("inf")}, None]), InvalidInputError, "row 0 is not"),
     "metadata no dict": (lambda c: c.add(X, metadata=[{"a": 1}, 3]), InvalidInputError, "row 1 has 3"),
     "metadata too few": (lambda c: c.add(X, metadata=[{}]), InvalidInputError, "each of 2 vectors"),
     "unknown id": (lambda c: c.delete(["item-1", "nobody"]), IdError, "'nobody' is not in"),
@@ -192,8 +226,8 @@ BAD_CALLS = {
     "codes beside vectors": (lambda c: c.add_codes(np.zeros((1, 3), np.uint8)), InvalidInputError, "stores vectors"),
     "get unknown": (lambda c: c.get(["nobody"]), IdError, "nobody"),
     "k": (lambda c: c.search(X, 0), InvalidInputError, "k must be"),
-    "scoring": (lambda c: c.search(X, 1, scoring="best"), InvalidInputError, "hamming, weighted, asymmetric"),
-    "rerank": (lambda c: c.search(X, 1, rerank=0), InvalidInputError, "rerank must be"),
+    "scoring": (lambda c: c.search(X, 1, scoring="best"), InvalidInputError, "'hamming' or 'weighted' or 'asymmetric'"),
+    "rerank": (lambda c: c.search(X, 1, rerank=-1), InvalidInputError, "rerank must be"),
     "radius": (lambda c: c.search(X, 1, radius=-1), InvalidInputError, "radius must be"),
     "where": (lambda c: c.search(X, 1, where="n = = 3"), FilterError, "character 5"),
     "asymmetric radius": (
@@ -271,3 +305,8 @@ def test_a_closed_collection_says_so(collection, vectors):
     for call in (lambda: collection.add(vectors), lambda: collection.search(vectors, 1), lambda: len(collection)):
         with pytest.raises(StorageError, match="closed"):
             call()
+
+
+def test_a_radius_beyond_float32_finds_everything(stored, vectors):
+    found = stored.search(vectors[:3], 5, radius=1e308)
+    assert (found.ids == stored.search(vectors[:3], 5).ids).all()

@@ -38,7 +38,10 @@ def test_another_handle_takes_in_only_what_changed(path, collection, hasher, vec
 
 def test_a_second_writer_waits_and_then_gets_a_clear_error(path, collection, vectors):
     with Collection.open(path, "rw", timeout=0.2) as other:
-        with collection._store.connections.writing(), pytest.raises(BusyError, match=r"somebody else .* 0.2 s"):
+        with (
+            collection._database.connections.writing(),
+            pytest.raises(BusyError, match=r"after 0.2 s waiting"),
+        ):
             other.add(vectors)
         other.add(vectors[:3])
     assert len(collection) == 3
@@ -49,7 +52,7 @@ def test_a_second_writer_comes_to_its_turn(path, collection, vectors):
         holding = threading.Event()
 
         def hold():
-            with collection._store.connections.writing():
+            with collection._database.connections.writing():
                 holding.set()
                 time.sleep(0.3)
 
@@ -63,7 +66,7 @@ def test_a_second_writer_comes_to_its_turn(path, collection, vectors):
 
 def test_readers_go_on_while_somebody_writes(path, collection, vectors):
     collection.add(vectors[:10])
-    with Collection.open(path) as reader, collection._store.changing() as change:
+    with Collection.open(path) as reader, collection._database.transaction() as change:
         change.add(collection.hasher.encode(vectors[10:20]), None, None, None)
         assert len(reader) == 10
         assert reader.search(vectors[15:16], 1).ids[0, 0] < 10
@@ -181,7 +184,7 @@ def test_a_file_that_was_replaced_is_noticed(path, hasher, vectors):
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         Collection.create(path, hasher).close()
-        with collection._store.connections.borrowed(), pytest.raises(StorageError, match="was replaced"):
+        with collection._database.connections.borrowed(), pytest.raises(StorageError, match="was replaced"):
             len(collection)
 
 
@@ -222,12 +225,12 @@ def test_the_file_is_strict_and_in_wal_mode(path, collection):
         "chunks",
         "removed",
         "items",
-        "vectors",
+        "vector_chunks",
         "fields",
         "facets",
     }
     assert all(strict for _, strict in tables)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA application_id").fetchone() == (int.from_bytes(b"rkh1", "big"),)
-    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     connection.close()

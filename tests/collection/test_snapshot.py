@@ -26,7 +26,7 @@ def test_ids_come_in_pages_and_under_a_filter(filled):
     assert filled.ids(where="third = 1", offset=70, limit=100) == thirds[70:]
     assert filled.ids(offset=10_000) == filled.ids(limit=0) == []
     for wrong in ({"offset": -1}, {"limit": -1}, {"offset": 1.5}, {"limit": True}):
-        with pytest.raises(InvalidInputError, match="at least 0"):
+        with pytest.raises(InvalidInputError, match="non-negative"):
             filled.ids(**wrong)
 
 
@@ -64,11 +64,7 @@ def test_a_snapshot_answers_as_the_collection_does(filled, vectors):
 
 
 @pytest.mark.parametrize("where", [None, "third = 2"])
-@pytest.mark.parametrize("block", [1, 100_000])
-def test_search_stored_finds_the_nearest_vectors(filled, vectors, where, block, monkeypatch):
-    from rankhash.collection import _vectors
-
-    monkeypatch.setattr(_vectors, "BLOCK_BYTES", block * 8 * vectors.shape[1])
+def test_search_stored_finds_the_nearest_vectors(filled, vectors, where):
     kept = [i for i in range(300) if i % 7 and (where is None or i % 3 == 2)]
     queries = np.vstack([vectors[kept[:3]], vectors[:2] + 0.1]).astype(np.float32)
     with filled.snapshot() as now:
@@ -78,7 +74,7 @@ def test_search_stored_finds_the_nearest_vectors(filled, vectors, where, block, 
     away = np.sqrt(((vectors[kept].astype(np.float64) - queries[:, None]) ** 2).sum(axis=2)).astype(np.float32)
     order = np.argsort(away, axis=1, kind="stable")
     assert found.ids.tolist() == [[f"n{kept[i]}" for i in row[:6]] for row in order]
-    assert (found.distances == np.take_along_axis(away, order[:, :6], 1)).all()
+    np.testing.assert_allclose(found.distances, np.take_along_axis(away, order[:, :6], 1), rtol=1e-5, atol=1e-6)
     assert others.ids.tolist() == [[f"n{kept[i]}" for i in row[1:7]] for row in order[:3]]
     assert (everything.ids != None).sum(axis=1).tolist() == [len(kept)] * 5  # noqa: E711
 
@@ -93,7 +89,7 @@ def test_search_stored_needs_stored_vectors(collection, vectors):
 def test_distances_counts_items_by_their_differing_symbols(filled, vectors, where):
     kept = [i for i in range(300) if i % 7 and (where is None or f"third = {i % 3}" == where)]
     with filled.snapshot() as now:
-        counts = now.distances(filled.hasher.encode(vectors[:3]), where=where)
+        counts = now.histogram(filled.hasher.encode(vectors[:3]), where=where)
     symbols = filled.hasher.transform(vectors)
     for row in range(3):
         differing = (symbols[kept] != symbols[row]).sum(axis=1)
@@ -103,7 +99,7 @@ def test_distances_counts_items_by_their_differing_symbols(filled, vectors, wher
 def test_tables_answer_as_the_flat_index_through_changes(path, hasher, vectors):
     rng = np.random.default_rng(3)
     Collection.create(path, hasher).close()
-    with Collection.open(path, "rw") as flat, Collection.open(path, index="tables") as tables:
+    with Collection.open(path, "rw") as flat, Collection.open(path, index="lookup") as tables:
         for step in range(6):
             flat.add(np.repeat(vectors, 10, axis=0) + 0.1 * rng.normal(size=(3000, vectors.shape[1])))
             flat.delete(rng.choice(flat.ids(), 500, replace=False))

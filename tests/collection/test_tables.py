@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from rankhash import Collection, InvalidInputError
-from rankhash.collection import _memory
-from rankhash.index import _later
+from rankhash.collection import _replica
+from rankhash.index import background
 
 from .conftest import N_FEATURES
 
@@ -21,8 +21,10 @@ from .conftest import N_FEATURES
 @pytest.fixture
 def eager(monkeypatch):
     """Tables of few codes, which are then used however long it takes."""
-    monkeypatch.setattr(_later.LaterStore, "tail", 64)
-    monkeypatch.setattr(_later.LaterStore, "tries", lambda store: [(1 << 40, 1e15, 1e15)] if store.segments else [])
+    monkeypatch.setattr(background.BackgroundTableStore, "tail", 64)
+    monkeypatch.setattr(
+        background.BackgroundTableStore, "tries", lambda store: [(1 << 40, 1e15, 1e15)] if store.segments else []
+    )
 
 
 def wait_for_tables(collection):
@@ -42,8 +44,8 @@ def test_answers_are_the_same_before_while_and_after_tables_are_made(eager, path
     rounds = 12
     queries = rng.normal(size=(5, N_FEATURES)).astype(np.float32)
     with (
-        Collection.create(path, hasher, index="tables") as made,
-        Collection.open(path, index="tables") as tables,
+        Collection.create(path, hasher, index="lookup") as made,
+        Collection.open(path, index="lookup") as tables,
         Collection.open(path, index="flat") as flat,
     ):
         for turn in range(rounds):
@@ -72,7 +74,7 @@ def test_answers_are_the_same_before_while_and_after_tables_are_made(eager, path
 def test_searches_in_threads_go_on_while_tables_are_made(eager, path, hasher, rng):
     queries = rng.normal(size=(4, N_FEATURES)).astype(np.float32)
     wrong = []
-    with Collection.create(path, hasher, index="tables") as made:
+    with Collection.create(path, hasher, index="lookup") as made:
 
         def search(n):
             for _ in range(40):
@@ -96,7 +98,7 @@ def test_searches_in_threads_go_on_while_tables_are_made(eager, path, hasher, rn
 
 
 def test_a_lone_search_makes_no_tables_and_few_codes_get_none(eager, path, hasher, vectors, monkeypatch):
-    with Collection.create(path, hasher, index="tables") as one:
+    with Collection.create(path, hasher, index="lookup") as one:
         one.add(vectors)
         one.search(vectors[:1], 3)
         assert one.stats().index == "flat"
@@ -105,7 +107,7 @@ def test_a_lone_search_makes_no_tables_and_few_codes_get_none(eager, path, hashe
         one.search(vectors[:1], 3)
         wait_for_tables(one)
     for least, kind in ((301, "flat"), (300, "4 tables")):
-        monkeypatch.setitem(_memory.KINDS, "auto", least)
+        monkeypatch.setitem(_replica.KINDS, "auto", least)
         with Collection.open(path) as auto:
             auto.search(vectors[:1], 3)
             auto.search(vectors[:1], 3)
@@ -115,10 +117,10 @@ def test_a_lone_search_makes_no_tables_and_few_codes_get_none(eager, path, hashe
 
 
 def test_the_kind_of_index_goes_with_a_pickle_and_a_bad_one_is_refused(path, hasher):
-    with Collection.create(path, hasher, index="tables") as made, pickle.loads(pickle.dumps(made)) as again:
-        assert again._index == "tables"
+    with Collection.create(path, hasher, index="lookup") as made, pickle.loads(pickle.dumps(made)) as again:
+        assert again._index == "lookup"
     for call in (lambda: Collection.open(path, index="hash"), lambda: Collection.create(":memory:", hasher, index="")):
-        with pytest.raises(InvalidInputError, match="index must be one of auto, flat, tables"):
+        with pytest.raises(InvalidInputError, match="index must be 'auto' or 'flat' or 'lookup'"):
             call()
 
 
@@ -128,7 +130,7 @@ def test_a_program_may_end_while_tables_are_made(path, hasher, rng):
     program = f"""
 import numpy as np
 from rankhash import Collection
-collection = Collection.open({str(path)!r}, index="tables")
+collection = Collection.open({str(path)!r}, index="lookup")
 for _ in range(3):
     collection.search(np.zeros((1, {N_FEATURES}), np.float32), 3)
 print(collection.stats().index)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import urllib.error
 import urllib.request
+import zipfile
 
 import h5py
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.sparse import csr_matrix
 
 from rankhash import FileFormatError, InvalidInputError
 from rankhash.datasets import known, load_dataset
+from rankhash.readers import open_vectors
 
 
 @pytest.fixture
@@ -62,6 +64,7 @@ FORMS = {
     "a.mtx": lambda path: mmwrite(path, X),
     "sparse.mtx": lambda path: mmwrite(path, csr_matrix(X)),
     "plain.mtx": lambda path: path.write_text("4 3\n" + "\n".join(" ".join(map(str, row)) for row in X)),
+    "headerless.mtx": lambda path: np.savetxt(path, X, fmt="%16.7e"),
     "a.hdf5": write_hdf5,
 }
 
@@ -78,7 +81,7 @@ def test_every_form_of_file_is_read(tmp_path, name):
         assert data.neighbors.tolist() == [[0], [1]]
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name not in ("sparse.mtx", "plain.mtx", "a.mtx")])
+@pytest.mark.parametrize("name", [name for name in FORMS if not name.endswith(".mtx")])
 def test_a_file_that_is_cut_off_or_garbage_is_refused(tmp_path, name):
     path = tmp_path / name
     FORMS[name](path)
@@ -100,7 +103,7 @@ def test_a_matlab_file_of_version_73_is_read_transposed(tmp_path):
 
 def test_pickles_are_never_opened(tmp_path):
     np.save(tmp_path / "a.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(FileFormatError, match=r"a\.npy"):
+    with pytest.raises(InvalidInputError, match=r"a\.npy holds Python objects"):
         load_dataset(str(tmp_path / "a.npy"))
 
 
@@ -159,6 +162,73 @@ def test_a_file_of_the_user_has_the_shape_of_the_set(tmp_path, cache):
         load_dataset("mnist", tmp_path)
 
 
+@pytest.fixture
+def small(monkeypatch):
+    """LabelMe and Peekaboom with 4 vectors of 3 numbers, so that tests can write their published forms."""
+    for name in ("labelme", "peekaboom"):
+        monkeypatch.setitem(known.KNOWN, name, known.replace(known.KNOWN[name], n_rows=range(4, 5), n_columns=3))
+
+
+def write_gist(path):
+    """As published: Gist descriptors beside indices, pixels, a similarity matrix and cells of names."""
+    others = {"ndxtrain": np.arange(1, 4), "ndxtest": [[4]], "img": np.zeros((32, 32, 3, 4), np.uint8)}
+    cells = np.array([["car", "tree"]], dtype=object)
+    savemat(path, {**others, "DistLM": np.ones((4, 4)), "gist": X, "names": cells, "param": {"imageSize": 256}})
+
+
+PUBLISHED = [
+    ("labelme", "LabelMe_gist.mat", write_gist),
+    ("peekaboom", "Peekaboom_gist.mat", write_gist),
+    ("labelme", "labelme.mtx", FORMS["headerless.mtx"]),
+    ("labelme", "LabelMe.mtx", FORMS["headerless.mtx"]),
+    ("peekaboom", "peekaboom.mtx", FORMS["headerless.mtx"]),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "write"), PUBLISHED, ids=[file for _, file, _ in PUBLISHED])
+def test_labelme_and_peekaboom_are_read_as_published(tmp_path, cache, small, name, file, write):
+    write(tmp_path / file)
+    cache.mkdir(parents=True)
+    write(cache / file)
+    write(tmp_path / f"renamed{file[-4:]}")
+    for path in (tmp_path, tmp_path / file, tmp_path / f"renamed{file[-4:]}", None):
+        data = load_dataset(name, path)
+        np.testing.assert_array_equal(data.vectors, X)
+        assert (data.name, data.labels) == (name, None)
+
+
+def test_the_error_says_where_a_missing_set_is_published(tmp_path, cache, small):
+    (tmp_path / "LabelMe_gist.mat").mkdir()
+    for path in (tmp_path, tmp_path / "nowhere", None):
+        with pytest.raises(InvalidInputError, match=r"LabelMe_gist\.mat.*published.*tfw_cvpr08_code\.zip|published as"):
+            load_dataset("labelme", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("1 2\n3 4\n5 6\n", (3, 2)),  # no header: two columns of whole numbers
+        ("2 1\n3\n5\n", (2, 1)),
+        ("2 3\n1 2 3\n4 5 6\n", (2, 3)),
+        ("2 3\n1 2 3 4\n5 6\n", (2, 3)),  # numbers after a header may be broken into lines anywhere
+        ("1e-3 2 3", (1, 3)),
+        ("  1.5   2\t3 \n\n 4 5 6\n\n", (2, 3)),
+    ],
+)
+def test_text_tables_have_a_header_only_if_it_announces_what_follows(tmp_path, text, shape):
+    (tmp_path / "a.mtx").write_text(text)
+    assert load_dataset(str(tmp_path / "a.mtx")).vectors.shape == shape
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "1 2 3\n4 5\n", "1 2 x\n", "2 2\n1 2 3\n", "2 3\n1 2\n3\n", "1 2 3\n\xe9 2 3"]
+)
+def test_text_that_is_no_table_is_refused(tmp_path, text):
+    (tmp_path / "a.mtx").write_text(text)
+    with pytest.raises(FileFormatError, match=r"a\.mtx"):
+        load_dataset(str(tmp_path / "a.mtx"))
+
+
 def test_fashion_mnist_is_read_from_its_four_files(tmp_path):
     for part, n in (("train", 60000), ("t10k", 10000)):
         head = b"\0\0\x08\x03" + b"".join(size.to_bytes(4, "big") for size in (n, 28, 28))
@@ -176,3 +246,25 @@ def test_fashion_mnist_is_read_from_its_four_files(tmp_path):
 def test_an_unknown_name_gets_the_nearest_suggested():
     with pytest.raises(InvalidInputError, match="did you mean fashion_mnist"):
         load_dataset("fashion-mnist")
+
+
+@pytest.mark.parametrize(("name", "message"), [("a.npy", "cut off"), ("a.npz", "not a readable .npz archive")])
+def test_damaged_files_are_refused_as_the_readers_refuse_them(tmp_path, name, message):
+    path = tmp_path / name
+    (np.savez_compressed if name.endswith("z") else np.save)(path, X)
+    path.write_bytes(path.read_bytes()[:-9])
+    sentences = []
+    for read in (lambda: load_dataset(str(path)), lambda: open_vectors(path)):
+        with pytest.raises(InvalidInputError, match=message) as caught:
+            read()
+        sentences.append(str(caught.value))
+    assert sentences[0] == sentences[1]
+
+
+def test_archives_that_announce_more_than_they_hold_take_no_memory(tmp_path):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 8)})
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", head.getvalue())
+    with pytest.raises(InvalidInputError, match="cut off"):
+        load_dataset(str(tmp_path / "a.npz"))

@@ -63,7 +63,7 @@ def test_bad_input_of_encode():
     with_nan[300, 1] = np.nan
     for array, by, error, match in [
         (X, hasher, InvalidInputError, "dask array"),
-        (ARRAY[:, 0], hasher, InvalidInputError, "one a row"),
+        (ARRAY[:, 0], hasher, InvalidInputError, "one per row"),
         (ARRAY[:, :7], hasher, InvalidInputError, "7 features"),
         (ARRAY.astype(complex), hasher, InvalidInputError, "real numbers"),
         (ARRAY, LSH(8), NotFittedError, "not fitted"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
+import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -16,6 +19,7 @@ from rankhash import EngineError, FlatIndex
 from rankhash.engines.dask import DaskIndex
 
 from .test_dask_index import LAYOUT, both, codes_of
+from .waiting import ended
 
 
 def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(own_client, rng, tmp_path):
@@ -66,6 +70,48 @@ def test_a_search_whose_workers_are_all_gone_says_so(rng):
         while client.nthreads():
             time.sleep(0.05)
         with pytest.raises(EngineError, match="all workers were lost while searching"):
-            index.search(queries, 3)
+            ended(lambda: index.search(queries, 3))
         cluster.scale(1)
-        assert_same(index.search(queries, 3), flat.search(queries, 3))
+        assert_same(ended(lambda: index.search(queries, 3)), flat.search(queries, 3))
+
+
+@pytest.fixture
+def lonely():
+    """A client of a scheduler without workers, and a function that starts a worker process without a nanny."""
+    started = []
+
+    def start():
+        program = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-nanny"]
+        options = ["--nthreads", "1", "--no-dashboard", "--death-timeout", "300"]
+        started.append(subprocess.Popen([*program, *options], stderr=subprocess.DEVNULL))
+        return started[-1]
+
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client, start
+        for worker in started:
+            worker.kill()
+            worker.wait()
+
+
+def test_indexes_survive_the_loss_of_all_workers_twice(lonely, rng, tmp_path):
+    client, start = lonely
+    codes, queries = codes_of(rng, LAYOUT, 300), codes_of(rng, LAYOUT, 5)
+    flat = FlatIndex(LAYOUT)
+    flat.add(codes)
+    for i in range(3):
+        np.save(tmp_path / f"{i}.npy", codes[100 * i : 100 * (i + 1)])
+    options = {"client": client, "timeout": 240.0}
+    worker = start()
+    from_array = DaskIndex.from_array(da.from_array(codes, chunks=(100, -1)), LAYOUT, **options)
+    from_array.save(tmp_path / "saved")
+    from_files = DaskIndex.from_files(tmp_path, LAYOUT, **options)
+    from_folder = DaskIndex.open(tmp_path / "saved", **options)
+    for _ in range(2):
+        worker.kill()
+        worker.wait()
+        worker = start()
+        for index in (from_folder, from_files, from_array):
+            assert_same(ended(lambda index=index: index.search(queries, 30), 280), flat.search(queries, 30))

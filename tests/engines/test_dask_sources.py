@@ -67,6 +67,8 @@ def write_bad_files(folder, codes):
     np.save(folder / "wide.npy", np.zeros((3, 9), np.uint8))
     np.save(folder / "float.npy", np.zeros((3, 8)))
     np.save(folder / "objects.npy", np.array([{}], object), allow_pickle=True)
+    whole = (folder / "wide.npy").read_bytes()
+    (folder / "cut.npy").write_bytes(whole[:-5])
     (folder / "junk.npy").write_bytes(b"\x93NUMPY\x01\x00junk")
     (folder / "junk.parquet").write_bytes(b"PAR1junkPAR1")
     pq.write_table(pa.table({"codes": few}), folder / "unnamed.parquet")
@@ -84,7 +86,8 @@ def test_bad_files_get_one_clear_sentence(client, rng, tmp_path):
     for name, error, match in [
         ("wide.npy", LayoutMismatchError, r"wide.npy: .*shape"),
         ("float.npy", LayoutMismatchError, r"float.npy: .*integers"),
-        ("objects.npy", FileFormatError, "objects.npy is not a readable"),
+        ("objects.npy", FileFormatError, "objects.npy holds Python objects"),
+        ("cut.npy", FileFormatError, "cut.npy is cut off"),
         ("junk.npy", FileFormatError, "junk.npy is not a readable"),
         ("junk.parquet", FileFormatError, "junk.parquet is not a readable"),
         ("unnamed.parquet", LayoutMismatchError, "column 'code'"),

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from rankhash import CodeLayout, EngineError, IdError, InvalidInputError
+from rankhash import CodeLayout, EngineError, IdError, InvalidInputError, TakenIdError, UnknownIdError
 from rankhash.engines.postgres import PostgresIndex
 
 from .codes import LAYOUTS, assert_same, clustered, filled, flat
@@ -110,11 +110,11 @@ def test_upsert_replaces_and_adds(connection, table, rng):
 
 def test_delete_by_ids_is_all_or_nothing(connection, table, rng):
     index = filled(connection, table, clustered(rng, LAYOUT, 10))
-    with pytest.raises(IdError, match="1 of these ids are not in the table"):
+    with pytest.raises(UnknownIdError, match="1 of these ids are not in the table"):
         index.delete([1, 2, 99])
     assert len(index) == 10
     assert index.delete([1, 2]) == 2
-    with pytest.raises(IdError, match="id 2 is not in the table"):
+    with pytest.raises(UnknownIdError, match="id 2 is not in the table"):
         index.get([3, 2])
     with pytest.raises(InvalidInputError, match="either ids or where"):
         index.delete()
@@ -156,7 +156,7 @@ def test_a_connection_that_commits_by_hand_is_left_as_it_was(postgres, table, rn
 def test_ids_are_unique_and_follow_the_largest(connection, table, rng):
     codes = clustered(rng, LAYOUT, 5)
     index = filled(connection, table, codes, ids=[3, 1, 4, 15, 9])
-    with pytest.raises(IdError, match="already in the table; upsert replaces"):
+    with pytest.raises(TakenIdError, match="already in the table; upsert replaces"):
         index.add(codes[:2], [16, 15])
     assert index.add(codes[:2]).tolist() == [16, 17]
     for ids in ([1, 1], [-1, 0], [0.5, 1], [1], [2**63 - 1, 0]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -114,14 +116,14 @@ def test_values_that_do_not_fit_are_refused_and_change_nothing(connection, table
         ({"t": ["a", object()]}, "cannot adapt type 'object'"),
         ({"n": [1, 1.5]}, "does not fit its column"),
         ({"n": [1]}, "one value for each of 2 codes, got 1"),
-        ({"m": [1, 2]}, "no column 'm' beside id and code; there are n, t"),
+        ({"m": [1, 2]}, "no column 'm' besides id and code; its columns are n, t"),
     ]:
         with pytest.raises(InvalidInputError, match=sentence):
             index.add(codes, columns=columns)
     assert len(index) == 0
     with pytest.raises(InvalidInputError, match="did you mean integer"):
         PostgresIndex.create_table(connection, "x", LAYOUT, columns={"n": "integr"})
-    with pytest.raises(InvalidInputError, match="'id' is there already"):
+    with pytest.raises(InvalidInputError, match="has a column 'id' already"):
         PostgresIndex.create_table(connection, "x", LAYOUT, columns={"id": "integer"})
 
 
@@ -202,6 +204,28 @@ def test_servers_that_cannot_be_reached_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "server",
+    [
+        "host=127.0.0.1 port=9 connect_timeout=2 password=correct horse-battery",
+        "postgresql://user:horse%battery@127.0.0.1:9/db",
+        "postgresql://user:horse-battery/x@127.0.0.1:9/db",
+        "postgresql://user:correct@horse-battery.invalid:9/db@127.0.0.1/db",
+        "postgresql://user:x@horse-battery@127.0.0.1:9/db",
+        "host=127.0.0.1 port=9 connect_timeout=2 password=horse-battery",
+        "host=horse-battery.invalid connect_timeout=2 password=horse-battery",
+        "host=127.0.0.1 port=9 connect_timeout=2 sslmode=horse-battery password=horse-battery",
+        {"password": "horse-battery"},
+    ],
+)
+def test_no_error_shows_a_password(server):
+    for ask in (lambda: PostgresIndex.open(server, "codes"), lambda: PostgresIndex.create_table(server, "c", LAYOUT)):
+        with pytest.raises((EngineError, InvalidInputError)) as caught:
+            ask()
+        shown = "".join(traceback.format_exception(caught.value))
+        assert not re.search(r"horse|battery", shown), shown
+
+
+@pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"partitions": -1}, "partitions must be an integer from 0 to 1024"),
@@ -248,7 +272,9 @@ def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
 
 def test_nothing_else_imports_psycopg():
     package = Path(rankhash.__file__).parent
-    users = {path.relative_to(package).parts[:2] for path in package.rglob("*.py") if "psycopg" in path.read_text()}
+    users = {
+        path.relative_to(package).parts[:2] for path in package.rglob("*.py") if "import psycopg" in path.read_text()
+    }
     assert users == {("engines", "postgres")}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from rankhash import EngineError, IdError
+from rankhash import EngineError, TakenIdError, UnknownIdError
 from rankhash.engines.postgres import ApproximateNeighbors, PostgresIndex, PostgresShards
 
 from .codes import LAYOUTS, assert_same, clustered, flat
@@ -71,9 +71,9 @@ def test_approximate_answers_of_shards_are_labelled(servers, shards, table, rng)
 def test_a_change_that_one_shard_refuses_is_kept_nowhere(shards, rng):
     codes = clustered(rng, LAYOUT, 30)
     shards.add(codes, np.arange(30))
-    with pytest.raises(IdError):
+    with pytest.raises(TakenIdError):
         shards.add(codes[:4], [2, 30, 31, 33])
-    with pytest.raises(IdError):
+    with pytest.raises(UnknownIdError):
         shards.delete([0, 1, 99])
     assert len(shards) == 30
 

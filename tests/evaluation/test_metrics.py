@@ -66,6 +66,16 @@ def test_ball_precision_names_what_an_empty_ball_counts(ranking, radius):
         np.testing.assert_allclose(Counts.of(distances, relevant).ball_precision(radius, name), expected)
 
 
+@given(rankings(), st.integers(-1, 3))
+def test_pooled_ball_precision_counts_all_pairs_alike(ranking, radius):
+    distances, relevant = ranking
+    inside = distances <= radius
+    expected = relevant[inside].mean() if inside.any() else 0.0
+    assert evaluation.pooled_ball_precision(distances, relevant, radius) == pytest.approx(expected)
+    if radius >= 0:
+        assert Counts.of(distances, relevant).pooled_ball_precision(radius) == pytest.approx(expected)
+
+
 @given(rankings())
 def test_pooled_area_is_that_of_the_oracle_and_of_the_library(ranking):
     distances, relevant = ranking
@@ -167,8 +177,8 @@ def test_no_relevant_item_at_all_is_an_error(metric):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluation.precision_at([[0, 1]], [[True, False]], 3), "between 1 and the 2 items"),
-        (lambda: evaluation.ndcg([[0, 1]], [[True, False]], 0), "between 1 and the 2 items"),
+        (lambda: evaluation.precision_at([[0, 1]], [[True, False]], 3), "between 1 and the number of items, 2"),
+        (lambda: evaluation.ndcg([[0, 1]], [[True, False]], 0), "between 1 and the number of items, 2"),
         (lambda: evaluation.average_precision([0, 1], [True, False]), "shape"),
         (lambda: evaluation.average_precision([[0, 1]], [[True]]), "shape"),
         (lambda: evaluation.average_precision([[0, np.nan]], [[True, False]]), "NaN"),

@@ -100,7 +100,7 @@ def test_remembered_block_is_given_for_the_same_places_only(rng):
         (lambda: exact_neighbors([[1.0]], [[1.0]], 1, metric="l2"), "euclidean, cosine, inner_product"),
         (lambda: exact_neighbors([[1.0]], [[0.0]], 1, metric="cosine"), "row 0 of database is zero"),
         (lambda: exact_neighbors([[1.0, 2.0]], [[0.0]], 1), "features"),
-        (lambda: neighbor_radius([[1.0], [2.0]], 50), "50 neighbours cannot be told among 2"),
+        (lambda: neighbor_radius([[1.0], [2.0]], 50), "n_neighbors must be from 1 to 2"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(call, message):

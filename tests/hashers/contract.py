@@ -1,4 +1,4 @@
-"""What every hasher promises: its test file inherits :class:`HasherContract` and lists its variants."""
+"""What every hasher promises: its test file inherits `HasherContract` and lists its variants."""
 
 import pickle
 import tracemalloc
@@ -6,7 +6,6 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -14,67 +13,35 @@ from sklearn.preprocessing import StandardScaler
 
 from rankhash import _files, vectors
 from rankhash.codes import CodeLayout
-from rankhash.errors import FileFormatError, InvalidInputError, InvalidTypeError
+from rankhash.errors import FileFormatError, InvalidInputError, RankhashError
 from rankhash.hashers import HASHERS, load_hasher
 
-N_FEATURES = 12
-
-
-def draw_vectors(n=67, d=N_FEATURES, seed=0):
-    """Small whole numbers, without repetitions in a row: exact in every type, from float16 to int8."""
-    rng = np.random.default_rng(seed)
-    return np.stack([rng.permutation(30)[:d] for _ in range(n)]).astype(np.float32)
-
-
-X = draw_vectors()
-
-
-class Wrapped:
-    """Something that is only known to convert itself."""
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(X, dtype=dtype)
-
-
-def as_memmap(array, folder):
-    np.save(folder / "x.npy", array)
-    return np.load(folder / "x.npy", mmap_mode="r")
-
-
-def with_value(value):
-    rows = X.astype(np.float64)
-    rows[5, 3] = value
-    return rows
-
-
-BAD_INPUTS = {
-    "1-D": (X[0], InvalidInputError, "Reshape your data"),
-    "3-D": (X[None], InvalidInputError, "got 3D of shape"),
-    "no rows": (X[:0], InvalidInputError, r"0 sample\(s\)"),
-    "no columns": (X[:, :0], InvalidInputError, r"0 feature\(s\)"),
-    "NaN": (with_value(np.nan), InvalidInputError, "row 5 holds NaN"),
-    "infinity": (with_value(-np.inf), InvalidInputError, "row 5 holds infinity"),
-    "beyond float32": (with_value(1e39), InvalidInputError, "must fit into float32, but row 5 holds"),
-    "ragged": ([[1.0, 2.0], [1.0]], InvalidInputError, "rows of one length"),
-    "complex": (X + 1j, InvalidTypeError, "Complex data not supported"),
-    "text": (X.astype(str), InvalidTypeError, "must hold numbers"),
-    "sparse": (scipy.sparse.csr_array(X), InvalidTypeError, "is sparse"),
-}
+from .inputs import BAD_INPUTS, N_FEATURES, Wrapped, X, as_memmap, draw_vectors
 
 
 class HasherContract:
     """Tests for the fixture ``hasher``: an unfitted hasher with a fixed random_state."""
 
+    history_names = frozenset()
+    """Names in ``history_``; none if the method does not learn in steps."""
+
     @pytest.fixture
     def fitted(self, hasher):
         return hasher.fit(X)
+
+    def test_the_history_is_a_dict_of_lists_of_one_length(self, fitted):
+        history = getattr(fitted, "history_", {})
+        assert {*history} == {*self.history_names}
+        assert {type(values) for values in history.values()} <= {list}
+        assert len({len(values) for values in history.values()}) == (1 if self.history_names else 0)
 
     def test_is_registered(self, hasher):
         assert HASHERS[type(hasher).__name__] is type(hasher)
 
     def test_symbols_and_codes_have_the_layout(self, fitted):
         layout, symbols, codes = fitted.layout_, fitted.transform(X), fitted.encode(X)
-        assert layout == CodeLayout(fitted.n_symbols, fitted.arity, fitted.fingerprint)
+        asked = fitted._layout(None)
+        assert layout == CodeLayout(asked.n_symbols, asked.arity, fitted.fingerprint)
         assert symbols.dtype == codes.dtype == np.uint8
         assert symbols.shape == (len(X), layout.n_symbols)
         assert symbols.max() < layout.arity
@@ -133,8 +100,12 @@ class HasherContract:
         with pytest.raises(InvalidInputError, match="n_threads must be a positive integer or None"):
             fitted.encode(X, n_threads=n_threads)
 
+    def large_input(self):
+        """An input of 32 MB or more, next to which a fit needs little memory."""
+        return np.ones(((32 << 20) // 8 // N_FEATURES, N_FEATURES))
+
     def test_a_large_input_is_never_copied_whole(self, fitted):
-        large = np.ones(((32 << 20) // 8 // N_FEATURES, N_FEATURES))
+        large = self.large_input()
         tracemalloc.start()
         try:
             clone(fitted).fit(large)
@@ -194,6 +165,15 @@ class HasherContract:
             hasher.fit(X)
         assert not hasattr(hasher, "layout_")
 
+    def test_a_code_has_the_size_asked_for_in_bits_or_bytes(self, hasher):
+        each = CodeLayout(1, hasher.arity if isinstance(hasher.arity, int) else 2).bits
+        for size, bits in [({"n_bits": 4 * each}, 4 * each), ({"n_bytes": each}, 8 * each)]:
+            assert clone(hasher).set_params(n_symbols=None, **size)._layout(None).bits == bits
+        if 64 % each == 0:
+            assert clone(hasher).set_params(n_symbols=None)._layout(None).bits == 64
+        with pytest.raises(InvalidInputError, match="n_symbols and n_bytes are both given; a code has one size"):
+            hasher.set_params(n_symbols=8, n_bytes=4).fit(X)
+
     def test_nothing_works_before_fit(self, hasher, tmp_path):
         for call in (hasher.transform, hasher.encode, hasher.score_tables):
             with pytest.raises(NotFittedError):
@@ -219,6 +199,32 @@ class HasherContract:
         np.testing.assert_array_equal(loaded.encode(X), fitted.encode(X))
         np.testing.assert_array_equal(loaded.score_tables(X), fitted.score_tables(X))
         assert loaded.fit(X).fingerprint == fitted.fingerprint
+
+    @pytest.mark.filterwarnings("ignore:n_neighbors", "ignore:overflow")
+    @pytest.mark.parametrize("kind", ["three rows", "one dimension", "huge", "tiny", "all sizes"])
+    def test_what_can_be_saved_can_be_loaded(self, hasher, kind, tmp_path):
+        """Odd vectors are refused by fit, or give a hasher whose file can be loaded."""
+        odd = {
+            "three rows": X[:3],
+            "one dimension": X[:30, :1],
+            "huge": np.sign(X[:30] + 0.1) * 3e38,
+            "tiny": X[:30] * 1e-38,
+            "all sizes": X[:30] * 10.0 ** np.linspace(-19, 19, X.shape[1]),
+        }[kind].astype(np.float32)
+        for labels in (None, np.arange(len(odd)) % 2):
+            try:
+                clone(hasher).fit(odd, labels).save(tmp_path / "hasher")
+            except RankhashError:
+                continue
+            load_hasher(tmp_path / "hasher")
+
+    def test_a_fit_without_memory_says_so(self, hasher, monkeypatch):
+        def none(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(type(hasher), "_learn", none)
+        with pytest.raises(InvalidInputError, match="no memory to fit"):
+            hasher.fit(X)
 
     def test_a_loaded_hasher_knows_the_names_of_the_features(self, hasher, tmp_path):
         frame = pd.DataFrame(X, columns=[f"ä{i}" for i in range(N_FEATURES)])

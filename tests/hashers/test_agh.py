@@ -11,9 +11,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankhash import AGH, LSH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers import agh
+from rankhash.hashers._features import anchor_graph
 from rankhash.vectors import batches
 
-from .contract import X
+from .inputs import X
 from .learners import average_precision_of_neighbors
 from .pairs import KernelContract
 
@@ -102,12 +103,12 @@ def test_two_layers_have_the_first_bits_of_one_and_then_the_second_bits(points):
 
 def test_blocks_give_the_same_functions(points, monkeypatch):
     whole = AGH(6, n_anchors=20, layers=2, random_state=0).fit(points)
-    joined = agh.join(batches(points), whole.anchors_, whole.scale_, 3)
-    joined = agh.Joined(joined.places, agh.anchor_weights(joined.weights))
-    functions = agh.graph_functions(joined, 20, 3)
+    joined = anchor_graph.join(batches(points), whole.anchors_, whole.scale_, 3)
+    joined = anchor_graph.Joined(joined.places, anchor_graph.anchor_weights(joined.weights))
+    functions = anchor_graph.graph_functions(joined, 20, 3)
     cuts = agh.second_cuts(joined, functions)
-    monkeypatch.setattr("rankhash.hashers._kernel.BLOCK_FLOATS", 24 * 7)
-    np.testing.assert_allclose(agh.graph_functions(joined, 20, 3), functions, rtol=1e-6)
+    monkeypatch.setattr("rankhash.hashers._blocks.BLOCK_FLOATS", 24 * 7)
+    np.testing.assert_allclose(anchor_graph.graph_functions(joined, 20, 3), functions, rtol=1e-6)
     np.testing.assert_allclose(agh.second_cuts(joined, functions), cuts, rtol=1e-6)
 
 
@@ -127,7 +128,7 @@ def test_duplicates_and_a_far_outlier_are_no_problem(points):
 
 
 def test_more_bits_than_the_graph_has_functions_are_refused():
-    with pytest.raises(InvalidInputError, match=r"has .* functions that tell vectors apart, but 40 are needed"):
+    with pytest.raises(InvalidInputError, match=r"has .* functions that separate vectors, but 40 are needed"):
         AGH(40, n_anchors=30, random_state=0).fit(X)
 
 

@@ -10,23 +10,21 @@ from rankhash import BRE, LSH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers.bre import Descent
 
-from .contract import X
+from .inputs import X
 from .learners import average_precision_of_neighbors
-from .pairs import PairContract
+from .pairs import LinearCodes, PairContract
 
 SMALL = {"n_chosen": 5, "n_sweeps": 5, "pair_share": 0.2, "random_state": 0}
 
 
-class TestContract(PairContract):
+class TestContract(LinearCodes, PairContract):
+    history_names = frozenset({"step", "loss"})
+
     many_points = 500
 
     @pytest.fixture
     def hasher(self):
         return BRE(9, **SMALL)
-
-    # Distances themselves are the target: there are no neighbours to count.
-    test_too_many_neighbours_are_reduced_with_a_warning = None
-    test_vectors_that_are_nearly_all_duplicates_are_refused_without_labels = None
 
 
 @parametrize_with_checks([BRE(4, n_sweeps=2)])
@@ -71,14 +69,14 @@ def test_a_step_finds_the_best_value_of_its_weight(seed, zero):
 
 
 def test_the_loss_never_rises():
-    losses = BRE(16, n_sweeps=30, tol=0.0, random_state=0).fit(X).losses_
+    losses = BRE(16, n_sweeps=30, tol=0.0, random_state=0).fit(X).history_["loss"]
     assert len(losses) == 31
     assert (np.diff(losses) <= 0).all()
     assert losses[-1] < 0.8 * losses[0]
 
 
 def test_learning_ends_when_sweeps_gain_little():
-    assert len(BRE(8, tol=1.0, random_state=0).fit(X).losses_) == 12
+    assert len(BRE(8, tol=1.0, random_state=0).fit(X).history_["loss"]) == 12
 
 
 def test_the_kept_bits_are_those_of_the_projections():

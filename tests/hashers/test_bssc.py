@@ -10,19 +10,16 @@ from rankhash._ranking import average_precision
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers.bssc import Boosting, vote
 
-from .contract import X
-from .pairs import PairContract
+from .inputs import X
+from .pairs import NeighborContract
 
 SMALL = {"n_pairs": 300, "n_neighbors": 8, "random_state": 0}
 
 
-class TestContract(PairContract):
+class TestContract(NeighborContract):
     @pytest.fixture
     def hasher(self):
         return BSSC(9, **SMALL)
-
-    # Thresholds of single dimensions do not lie on a line through the centre.
-    test_codes_do_not_change_when_vectors_are_scaled_around_the_centre = None
 
     def test_duplicates_are_no_problem(self, hasher):
         assert np.isfinite(hasher.fit(np.repeat(X, 3, axis=0)).thresholds_).all()

@@ -10,9 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from oracles import average_precision, hamming, linear_scores, winners
 from rankhash import ITQ, LSH
 from rankhash.errors import InvalidInputError
-from rankhash.hashers import itq
+from rankhash.hashers._features import rotation as itq
 
-from .contract import HasherContract, X
+from .contract import HasherContract
+from .inputs import X
 
 VARIANTS = [
     ITQ(10, n_iterations=5, random_state=0),
@@ -22,6 +23,8 @@ VARIANTS = [
 
 
 class TestContract(HasherContract):
+    history_names = frozenset({"step", "loss"})
+
     @pytest.fixture(params=VARIANTS, ids=str)
     def hasher(self, request):
         return clone(request.param)
@@ -59,7 +62,7 @@ def test_projections_span_the_principal_axes():
 
 @pytest.mark.parametrize(("n_symbols", "d"), [(6, 12), (12, 12), (20, 12)])
 def test_the_loss_never_rises(n_symbols, d):
-    losses = ITQ(n_symbols, random_state=0).fit(draw(500, d)).losses_
+    losses = ITQ(n_symbols, random_state=0).fit(draw(500, d)).history_["loss"]
     assert len(losses) == 50
     assert (np.diff(losses) <= 1e-6 * losses[0]).all()
     assert losses[-1] < losses[0]
@@ -104,8 +107,8 @@ def test_symbols_are_those_of_the_slow_twin():
 def test_a_sample_gives_nearly_the_rotation_of_all_vectors():
     data = draw(4000, 6)
     whole, sample = (ITQ(6, max_points=most, random_state=0).fit(data) for most in (4000, 2000))
-    assert len(sample.losses_) == 50
-    assert abs(sample.losses_[-1] - whole.losses_[-1]) < 0.05 * whole.losses_[-1]
+    assert len(sample.history_["loss"]) == 50
+    assert abs(sample.history_["loss"][-1] - whole.history_["loss"][-1]) < 0.05 * whole.history_["loss"][-1]
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -10,7 +10,7 @@ from rankhash import KLSH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers.klsh import random_normals
 
-from .contract import X
+from .inputs import X
 from .pairs import KernelContract
 
 VARIANTS = [KLSH(9, n_anchors=20, n_chosen=3, gamma=0.3, random_state=0)]

@@ -8,19 +8,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankhash import KSH, LSH
 from rankhash.errors import InvalidInputError
-from rankhash.hashers import _similar
 from rankhash.hashers.ksh import Greedy
-from rankhash.similarity import ClassLabels
+from rankhash.similarity import ClassLabels, similarity_matrix
 from rankhash.similarity.given import given_source
 
-from .contract import X
-from .pairs import KernelPairContract
+from .inputs import X
+from .pairs import NeighborContract
 
 SMALL = {"n_anchors": 20, "n_neighbors": 8, "n_iterations": 20, "random_state": 0}
 VARIANTS = [KSH(9, **SMALL), KSH(33, gamma=1.0, **(SMALL | {"n_iterations": 0}))]
 
 
-class TestContract(KernelPairContract):
+class TestContract(NeighborContract):
+    history_names = frozenset({"step", "residual"})
+
     many_points = 500
 
     @pytest.fixture(params=VARIANTS, ids=["descended", "relaxed"])
@@ -38,7 +39,7 @@ def greedy(n=60, m=7, n_bits=6, seed=0):
     classes = np.arange(n) % 3
     features = rng.normal(size=(3, m))[classes] + rng.normal(size=(n, m))
     features -= features.mean(axis=0)
-    return Greedy(features, _similar.similarity_of(ClassLabels(classes)), n_bits), features, classes
+    return Greedy(features, similarity_matrix(ClassLabels(classes)), n_bits), features, classes
 
 
 def test_the_gradient_is_that_of_the_soft_loss():
@@ -66,7 +67,7 @@ def test_the_residual_is_what_the_codes_leave_of_the_similarity():
 
 def test_the_residual_falls_with_every_bit():
     X, y = load_digits(return_X_y=True)
-    residuals = KSH(24, n_anchors=50, max_points=500, random_state=0).fit(X, y).residuals_
+    residuals = KSH(24, n_anchors=50, max_points=500, random_state=0).fit(X, y).history_["residual"]
     assert residuals[0] < 1
     assert (np.diff(residuals) < 0).all()
 
@@ -97,8 +98,8 @@ def test_descent_lowers_the_soft_loss_and_keeps_the_better_bit():
 def test_products_with_the_similarity_are_those_of_its_matrix():
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(9, 2))
-    by_class = _similar.similarity_of(ClassLabels(np.arange(9) % 4))
-    given = _similar.similarity_of(given_source([(0, 1, 1), (1, 2, -1), (7, 3, 0)], 9))
+    by_class = similarity_matrix(ClassLabels(np.arange(9) % 4))
+    given = similarity_matrix(given_source([(0, 1, 1), (1, 2, -1), (7, 3, 0)], 9))
     for similar in (by_class, given):
         np.testing.assert_allclose(similar.times(columns), similar.matrix() @ columns, atol=1e-5)
         np.testing.assert_array_equal(similar.matrix(), similar.matrix().T)

@@ -10,7 +10,8 @@ from oracles import linear_scores, winners
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers import LSH, load_hasher
 
-from .contract import HasherContract, X
+from .contract import HasherContract
+from .inputs import X
 
 VARIANTS = [
     LSH(random_state=0),
@@ -35,7 +36,7 @@ def test_scikit_learn_accepts_it(estimator, check):
 def test_symbols_are_those_of_the_slow_twin(hasher, d):
     rows = np.random.default_rng(d).normal(size=(70, d)).astype(np.float32)
     hasher = clone(hasher).fit(rows)
-    scores = linear_scores(rows, hasher.projections_, None, hasher.center_, hasher.n_symbols, 2)
+    scores = linear_scores(rows, hasher.projections_, None, hasher.center_, hasher.layout_.n_symbols, 2)
     expected, lead = winners(scores)
     clear = lead > 1e-5
     np.testing.assert_array_equal(hasher.transform(rows)[clear], expected[clear])

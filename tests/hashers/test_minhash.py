@@ -10,7 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankhash import MinHash
 from rankhash.errors import InvalidInputError
 
-from .contract import HasherContract, X
+from .contract import HasherContract
+from .inputs import X
 
 VARIANTS = [MinHash(9, 4, threshold=15, random_state=0), MinHash(65, 3, threshold=20, random_state=0)]
 

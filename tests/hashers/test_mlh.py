@@ -12,17 +12,17 @@ import oracles
 from oracles import linear_scores, winners
 from rankhash import LSH, MLH, SpectralHashing, _files, load_hasher
 from rankhash.errors import FileFormatError, InvalidInputError
-from rankhash.hashers import _hinge, mlh
+from rankhash.hashers import _minimal_loss, mlh
 
-from .contract import X
-from .learners import Y, average_precision_of_neighbors
-from .pairs import PairContract
+from .inputs import X
+from .learners import average_precision_of_neighbors
+from .pairs import LinearCodes, NeighborContract, Y
 
 SMALL = {"n_iterations": 6, "batch_size": 60, "n_neighbors": 8, "random_state": 0}
 VARIANTS = [MLH(9, **SMALL), MLH(65, rho=None, lam=1.0, center=False, similar_share=0.3, momentum=0.5, **SMALL)]
 
 
-class TestContract(PairContract):
+class TestContract(LinearCodes, NeighborContract):
     @pytest.fixture(params=VARIANTS, ids=["validated", "fixed"])
     def hasher(self, request):
         return clone(request.param)
@@ -48,8 +48,8 @@ def draw_projections(n_symbols, n=60, seed=0):
 @pytest.mark.parametrize("lam", [0.0, 0.5, 2.0])
 def test_the_worst_assignment_is_that_of_exhaustive_search(n_symbols, rho, lam):
     a, b, labels = draw_projections(n_symbols, n=16)
-    loss = _hinge.hinges(n_symbols, rho, lam, 1.5)
-    first, second = _hinge.worst_assignment(a, b, labels, loss)
+    loss = _minimal_loss.hinges(n_symbols, rho, lam, 1.5)
+    first, second = _minimal_loss.worst_assignment(a, b, labels, loss)
     every = np.array(list(product([0, 1], repeat=n_symbols)))
     for t, losses in enumerate(loss.losses[labels]):
         best = max(value(g, h, a[t], b[t], losses) for g in every for h in every)
@@ -61,8 +61,8 @@ def test_the_worst_assignment_is_that_of_exhaustive_search(n_symbols, rho, lam):
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 30.0])
 def test_the_worst_assignment_is_as_bad_as_that_of_the_slow_twin(n_symbols, rho, epsilon):
     a, b, labels = draw_projections(n_symbols, n=500)
-    loss = _hinge.hinges(n_symbols, rho, 0.7, epsilon)
-    found = _hinge.worst_assignment(a, b, labels, loss)
+    loss = _minimal_loss.hinges(n_symbols, rho, 0.7, epsilon)
+    found = _minimal_loss.worst_assignment(a, b, labels, loss)
     sorted_ones = oracles.worst_assignment(a, b, loss.losses[labels])
     for t, losses in enumerate(loss.losses[labels]):
         mine, best = (value(g[t].astype(int), h[t].astype(int), a[t], b[t], losses) for g, h in (found, sorted_ones))
@@ -71,7 +71,7 @@ def test_the_worst_assignment_is_as_bad_as_that_of_the_slow_twin(n_symbols, rho,
 
 def test_without_a_loss_the_worst_assignment_is_the_codes():
     a, b, labels = draw_projections(9)
-    first, second = _hinge.worst_assignment(a, b, labels, _hinge.hinges(9, 2, 1.0, 0.0))
+    first, second = _minimal_loss.worst_assignment(a, b, labels, _minimal_loss.hinges(9, 2, 1.0, 0.0))
     np.testing.assert_array_equal(first, a > 0)
     np.testing.assert_array_equal(second, b > 0)
 
@@ -79,7 +79,7 @@ def test_without_a_loss_the_worst_assignment_is_the_codes():
 def bound(first, second, weights, labels, loss):
     """The mean over pairs of the worst assignment's value less that of the codes without a loss."""
     a, b = first @ weights.T, second @ weights.T
-    worst = _hinge.worst_assignment(a.astype(np.float32), b.astype(np.float32), labels, loss)
+    worst = _minimal_loss.worst_assignment(a.astype(np.float32), b.astype(np.float32), labels, loss)
     values = [
         value(g.astype(int), h.astype(int), *rest)
         for g, h, *rest in zip(*worst, a, b, loss.losses[labels], strict=True)
@@ -91,12 +91,12 @@ def draw_pairs(n_symbols=6, d=5, n=40):
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=(2, n, d)).astype(np.float32)
     weights = rng.normal(size=(n_symbols, d)).astype(np.float32)
-    return first, second, weights, rng.integers(0, 2, n).astype(np.uint8), _hinge.hinges(n_symbols, 2, 0.7, 3.0)
+    return first, second, weights, rng.integers(0, 2, n).astype(np.uint8), _minimal_loss.hinges(n_symbols, 2, 0.7, 3.0)
 
 
 def test_the_descent_is_the_gradient_of_the_bound():
     first, second, weights, labels, loss = draw_pairs()
-    descent = _hinge.bound_descent(first, second, weights, labels, loss)
+    descent = _minimal_loss.bound_descent(first, second, weights, labels, loss)
     step = 1e-5
     for row, column in product(range(6), range(5)):
         moved = np.zeros(weights.shape)
@@ -112,7 +112,7 @@ def test_the_bound_is_above_the_loss():
 
 
 def test_the_loss_begins_at_the_radius_and_is_scaled_to_one():
-    apart, together = _hinge.hinges(8, 3, 2.0, 0.5).losses
+    apart, together = _minimal_loss.hinges(8, 3, 2.0, 0.5).losses
     np.testing.assert_allclose(together, 0.5 * np.array([0, 0, 0, 1, 2, 3, 4, 5, 6]) / 6, rtol=1e-6)
     np.testing.assert_allclose(apart, 2 * 0.5 * np.array([4, 3, 2, 1, 0, 0, 0, 0, 0]) / 4, rtol=1e-6)
 
@@ -161,7 +161,7 @@ def test_validation_chooses_a_radius_that_works(digits):
 
 
 def test_validation_chooses_the_weight_that_ranks_held_out_pairs_best(digits, monkeypatch):
-    monkeypatch.setattr(mlh, "WEIGHTS", (1e-6, 1.0))
+    monkeypatch.setattr(mlh, "CANDIDATE_WEIGHTS", (1e-6, 1.0))
     hasher = MLH(16, rho=2, n_iterations=200, random_state=0).fit(digits)
     assert hasher.lam_.tolist() == [1.0]
     assert hasher.rho_.tolist() == [2.0]
@@ -201,6 +201,7 @@ def test_a_file_with_an_impossible_radius_is_refused(tmp_path):
         ("lam", -1, "lam must be a number from 0"),
         ("lam", "best", "lam must be a number or 'auto', got 'best'"),
         ("epsilon", np.nan, "epsilon must be a number from 0"),
+        ("epsilon", "best", "epsilon must be a number, 'auto' or None, got 'best'"),
         ("learning_rate", "fast", "learning_rate must be a number from 0"),
         ("momentum", 1.0, "momentum must be a number from 0 to 0.9999, got 1.0"),
         ("similar_share", 1.5, "similar_share must be a number from 0 to 1"),
@@ -213,4 +214,4 @@ def test_a_file_with_an_impossible_radius_is_refused(tmp_path):
 )
 def test_a_wrong_parameter_gets_one_sentence(parameter, value, sentence):
     with pytest.raises(InvalidInputError, match=sentence):
-        MLH(**{parameter: value}).fit(X)
+        MLH(32, **{parameter: value}).fit(X)

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 
 import oracles
 from rankhash import JRSH, MLH, RSH, SRSH
-from rankhash.hashers._reduced import is_reduced, neighbors_among
+from rankhash.hashers._features.reduced import is_reduced, neighbors_among
 from rankhash.similarity import MetricNeighbors
 
 

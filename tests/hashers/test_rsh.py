@@ -11,10 +11,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import oracles
 from rankhash import RSH, WTA, load_hasher
 from rankhash.errors import InvalidInputError
-from rankhash.hashers import _start
-from rankhash.hashers._pairs import Problem
+from rankhash.hashers._pairwise import start as rsh_start
+from rankhash.hashers.training import PairPool
 
-from .contract import X
+from .inputs import X
 from .learners import LearnerContract, average_precision_of_neighbors
 
 SMALL = {"max_pairs": 400, "n_neighbors": 8, "random_state": 0}
@@ -83,34 +83,40 @@ def test_a_dask_cluster_learns_the_functions():
     assert spread.fingerprint == alone.fingerprint
 
 
+def by_function(hasher, name):
+    """The entries of a history, one array per function."""
+    functions, values = (np.array(hasher.history_[key]) for key in ("function", name))
+    return [values[functions == function] for function in range(hasher.n_symbols)]
+
+
 def test_a_function_stops_when_its_symbols_no_longer_change(digits):
     vectors, _ = digits
     patient = RSH(4, tol=0, random_state=0).fit(vectors)
     hasty = RSH(4, tol=0.05, random_state=0).fit(vectors)
     assert patient.n_iter_ == 40_000
     assert hasty.n_iter_ < 40_000
-    for trace in hasty.history_:
-        assert trace["changed"][-1] < 0.05
-        assert all(changed >= 0.05 for changed in trace["changed"][:-1])
+    for changed in by_function(hasty, "changed"):
+        assert changed[-1] < 0.05
+        assert (changed[:-1] >= 0.05).all()
 
 
 def test_the_bound_falls(digits):
     vectors, _ = digits
-    for trace in RSH(8, tol=0, random_state=0).fit(vectors).history_:
-        assert trace["bound"][-1] < trace["bound"][0]
+    for bound in by_function(RSH(8, tol=0, random_state=0).fit(vectors), "bound"):
+        assert bound[-1] < bound[0]
 
 
 def test_the_start_is_larger_for_longer_codes_and_fewer_dimensions():
-    scales = [_start.neighbor_scale(20, n) for n in (1, 8, 16, 32, 64, 128, 4096)]
+    scales = [rsh_start.neighbor_scale(20, n) for n in (1, 8, 16, 32, 64, 128, 4096)]
     assert scales == sorted(scales)
-    assert _start.neighbor_scale(10, 32) > _start.neighbor_scale(30, 32)
+    assert rsh_start.neighbor_scale(10, 32) > rsh_start.neighbor_scale(30, 32)
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 20])
 def test_the_effective_dimension_is_that_of_isotropic_points(dimension):
     x = np.zeros((3000, 24), np.float32)
     x[:, :dimension] = np.random.default_rng(0).normal(size=(3000, dimension))
-    assert _start.effective_dimension(x) == pytest.approx(dimension, rel=0.1)
+    assert rsh_start.effective_dimension(x) == pytest.approx(dimension, rel=0.1)
 
 
 def test_the_start_is_small_for_pairs_that_do_not_follow_the_distance():
@@ -119,12 +125,12 @@ def test_the_start_is_small_for_pairs_that_do_not_follow_the_distance():
     pairs = rng.integers(0, 500, (4000, 2)).astype(np.int32)
     close = pairs[np.argsort(((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2).sum(axis=1))]
     labels = (np.arange(4000) < 400).astype(np.uint8)
-    by_distance = Problem(x, np.zeros(16, np.float32), 1.0, close, labels)
-    by_chance = Problem(x, np.zeros(16, np.float32), 1.0, pairs, labels)
-    assert _start.separation(by_distance) > 0.99
-    assert _start.separation(by_chance) == pytest.approx(0.5, abs=0.05)
-    assert _start.start_scale(by_chance, 64) == pytest.approx(0.6)
-    assert _start.start_scale(by_distance, 64) > 1.5
+    by_distance = PairPool(x, np.zeros(16, np.float32), 1.0, close, labels)
+    by_chance = PairPool(x, np.zeros(16, np.float32), 1.0, pairs, labels)
+    assert rsh_start.separation(by_distance) > 0.99
+    assert rsh_start.separation(by_chance) == pytest.approx(0.5, abs=0.05)
+    assert rsh_start.start_scale(by_chance, 64) == pytest.approx(0.6)
+    assert rsh_start.start_scale(by_distance, 64) > 1.5
 
 
 def test_a_stream_of_batches_is_learned(digits):
@@ -183,7 +189,8 @@ def test_batches_of_another_shape_are_refused(digits):
         ({"max_points": 1}, "max_points must be an integer from 3"),
         ({"mode": "fast"}, "mode must be 'online' or 'batch', got 'fast'"),
         ({"center": 1}, "center must be True or False, got 1"),
-        ({"verbose": 2}, "verbose must be True or False, got 2"),
+        ({"verbose": "yes"}, "verbose must be True, False or an integer from 0, got 'yes'"),
+        ({"verbose": -1}, "verbose must be True, False or an integer from 0, got -1"),
         ({"callback": 1}, "callback must be a function or None, got 1"),
     ],
 )

@@ -11,14 +11,15 @@ from rankhash import KSH, SDH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers import sdh
 
-from .contract import X
-from .learners import Y
-from .pairs import KernelContract
+from .inputs import X
+from .pairs import KernelContract, Y
 
 SMALL = {"n_anchors": 20, "random_state": 0}
 
 
 class TestContract(KernelContract):
+    history_names = frozenset({"step", "loss"})
+
     @pytest.fixture(autouse=True)
     def classes(self, monkeypatch):
         """The contract knows no classes, and SDH no other way to learn."""
@@ -82,7 +83,7 @@ def test_no_single_bit_can_improve_the_codes():
 
 def test_the_loss_never_rises():
     digits, y = load_digits(return_X_y=True)
-    losses = SDH(16, n_anchors=100, n_iterations=8, random_state=0).fit(digits, y).losses_
+    losses = SDH(16, n_anchors=100, n_iterations=8, random_state=0).fit(digits, y).history_["loss"]
     assert len(losses) >= 2
     assert (np.diff(losses) <= 1e-4 * losses[0]).all()
 
@@ -115,7 +116,7 @@ def test_a_sample_is_learned_from():
         ({"similarity": [(0, 1, 1), (2, 3, 0)]}, "SDH requires y to be passed"),
         ({"y": Y, "similarity": [(0, 1, 1), (2, 3, 0)]}, "pass y or similarity, not both"),
         ({"y": np.zeros(len(X))}, "y has only one class"),
-        ({"y": Y[:-1]}, "one label a vector"),
+        ({"y": Y[:-1]}, "one label per vector"),
     ],
 )
 def test_labels_that_teach_nothing_get_one_sentence(known, sentence):

@@ -9,7 +9,8 @@ from rankhash import SpectralHashing, _files, load_hasher
 from rankhash.errors import FileFormatError
 from rankhash.hashers.spectral import smoothest_modes
 
-from .contract import HasherContract, X
+from .contract import HasherContract
+from .inputs import X
 
 
 class TestContract(HasherContract):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -9,7 +10,7 @@ from rankhash import LSH, SPLH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers import splh
 
-from .contract import X
+from .inputs import X
 from .learners import average_precision_of_neighbors
 from .pairs import PairContract
 
@@ -21,16 +22,10 @@ class TestContract(PairContract):
     def hasher(self):
         return SPLH(9, random_state=0)
 
-    # Without labels it looks at no neighbours, and its thresholds are medians, not the centre. Up to 20 000 vectors
-    # nothing is drawn.
-    test_too_many_neighbours_are_reduced_with_a_warning = None
-    test_vectors_that_are_nearly_all_duplicates_are_refused_without_labels = None
-    test_codes_do_not_change_when_vectors_are_scaled_around_the_centre = None
-    test_the_same_random_state_gives_the_same_hasher = None
-
-    def test_two_vectors_can_be_learned_only_with_pairs(self, hasher):
-        with pytest.raises(InvalidInputError, match="n_samples=1"):
-            hasher.fit(X[:1])
+    def test_the_same_random_state_gives_the_same_hasher(self, hasher, fitted):
+        """Up to 20 000 vectors nothing is drawn, so that every random state gives the same hasher."""
+        for state in (0, 99, None):
+            assert clone(hasher).set_params(random_state=state).fit(X).fingerprint == fitted.fingerprint
 
 
 @parametrize_with_checks([SPLH(4)])
@@ -88,7 +83,7 @@ def test_without_labels_the_first_direction_is_the_principal_axis_and_thresholds
 def test_the_pull_is_that_of_all_pairs_at_the_boundary():
     x, _ = draw(n=64)
     along = x[:, 0] - np.median(x[:, 0])
-    found = splh.Boundary(x, 0.5, 5).unclear(along)
+    found = splh.Boundary(x, 0.5, 5).boundary_pull(along)
     low, high = (side[np.argsort(np.abs(along[side]))] for side in (np.where(along <= 0)[0], np.where(along > 0)[0]))
     expected = np.zeros((5, 5))
     for i in low[:5]:

@@ -9,9 +9,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankhash import RSH, SRSH, FlatIndex
 from rankhash.errors import InvalidInputError
 from rankhash.hashers import srsh
-from rankhash.hashers._learning import Trace
+from rankhash.hashers._pairwise.rank_function import Trace
 
-from .contract import X
+from .inputs import X
 from .learners import LearnerContract, average_precision_of_neighbors
 
 SMALL = {"max_pairs": 400, "n_neighbors": 8, "random_state": 0}
@@ -130,7 +130,7 @@ def test_labels_without_meaning_leave_small_positive_weights():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"update": "best"}, "update must be 'hinge' or 'bound', got 'best'"),
+        ({"update": "best"}, "update must be 'hinge' or 'bound' or 'paper'"),
         ({"rho": -1}, "rho must be a number from 0"),
         ({"lam": None}, "lam must be a number from 0"),
         ({"learning_rate": np.inf}, "learning_rate must be a number from 0"),

@@ -9,7 +9,8 @@ from oracles import order_agreement, window_scores, winners
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers import WTA, load_hasher
 
-from .contract import HasherContract, X
+from .contract import HasherContract
+from .inputs import X
 
 VARIANTS = [
     WTA(random_state=0),

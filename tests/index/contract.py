@@ -1,4 +1,4 @@
-"""What every kind of index promises. A test file subclasses :class:`IndexContract` and names its class."""
+"""What every kind of index promises. A test file subclasses ``IndexContract`` and names its class."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import pytest
 import oracles
 from rankhash import (
     CodeLayout,
+    DuplicateIdError,
     FileFormatError,
     IdError,
     InvalidInputError,
     LayoutMismatchError,
     RankhashError,
+    TakenIdError,
+    UnknownIdError,
 )
 
 LAYOUTS = [CodeLayout(32, 4), CodeLayout(64, 2), CodeLayout(16, 16), CodeLayout(13, 7), CodeLayout(1, 3)]
@@ -85,7 +88,7 @@ class IndexContract:
         assert_same(index.search_radius(codes, 1.5, weights=weights), oracles.within(heavy, ids, 1.5))
         tables = rng.normal(size=(9, layout.n_symbols, layout.arity)).astype(np.float32)
         sums = oracles.table_sums(tables, symbols)
-        assert_same(index.search_tables(tables, k), oracles.nearest(sums, ids, k))
+        assert_same(index.search_scores(tables, k), oracles.nearest(sums, ids, k))
 
     # -- search ----------------------------------------------------------------------------------------------------
 
@@ -160,7 +163,7 @@ class IndexContract:
             index.search(query, 200),
             index.search(query, 1, weights=np.ones(32)),
             index.search(query, 1, filter=[]),
-            index.search_tables(np.zeros((1, 32, 4)), 1),
+            index.search_scores(np.zeros((1, 32, 4)), 1),
         ):
             assert found.ids.dtype == np.int64
             assert found.distances.dtype == np.float32
@@ -258,6 +261,31 @@ class IndexContract:
         index.compact()
         assert index.nbytes < before
 
+    def test_reserved_room_is_filled_without_copies(self, rng):
+        layout = CodeLayout(32, 4)
+        codes = layout.pack(draw(rng, layout, 3000))
+        index, model = self.make(layout), self.make(layout)
+        index.add(codes[:500])
+        index.reserve(3000)
+        room = index._store.blocks.ctypes.data
+        for first in range(500, 3000, 500):
+            index.add(codes[first : first + 500])
+        assert index._store.blocks.ctypes.data == room
+        model.add(codes)
+        assert_same(index.search(codes[:20], 7), model.search(codes[:20], 7))
+        index.reserve(10)
+        assert len(index) == 3000
+
+    @pytest.mark.parametrize("n", [-1, 1.5, "many", 1 << 50, 1 << 40])
+    def test_room_that_cannot_be_had_is_refused(self, rng, n):
+        index = self.make(CodeLayout(32, 4))
+        codes = index.layout.pack(draw(rng, index.layout, 10))
+        index.add(codes)
+        with pytest.raises(InvalidInputError, match=r"n_codes|no memory"):
+            index.reserve(n)
+        assert len(index) == 10
+        assert index.search(codes[:1], 1).distances[0, 0] == 0
+
     @pytest.mark.parametrize("layout", [*LAYOUTS, CodeLayout(20, 3), CodeLayout(13, 8)], ids=str)
     def test_memory_stays_near_the_bits_of_the_codes(self, rng, layout):
         n = 50000
@@ -288,30 +316,30 @@ class IndexContract:
         self.check(index, model, rng)
 
     @pytest.mark.parametrize(
-        ("ids", "message"),
+        ("ids", "error", "message"),
         [
-            ([1, -1], "between 0"),
-            ([20, 20], "more than once"),
-            ([3, 20], "already"),
-            ([1.5, 2.5], "integers"),
-            ([[20], [21]], "one for each"),
-            ([20], "one for each"),
-            (["a", "b"], "integers"),
-            (np.array([2**63, 20], np.uint64), "between 0"),
+            ([1, -1], IdError, "between 0"),
+            ([20, 20], DuplicateIdError, "more than once"),
+            ([3, 20], TakenIdError, "already"),
+            ([1.5, 2.5], IdError, "integers"),
+            ([[20], [21]], IdError, "one for each"),
+            ([20], IdError, "one for each"),
+            (["a", "b"], IdError, "integers"),
+            (np.array([2**63, 20], np.uint64), IdError, "between 0"),
         ],
     )
-    def test_bad_ids_are_refused_and_nothing_changes(self, rng, ids, message):
+    def test_bad_ids_are_refused_and_nothing_changes(self, rng, ids, error, message):
         index, model = self.filled(rng, LAYOUTS[0], 10)
-        with pytest.raises(IdError, match=message):
+        with pytest.raises(error, match=message):
             index.add(LAYOUTS[0].pack(draw(rng, LAYOUTS[0], 2)), ids)
         self.check(index, model, rng)
 
     def test_removing_or_getting_an_unknown_id_is_an_error_and_nothing_changes(self, rng):
         index, model = self.filled(rng, LAYOUTS[0], 10)
-        for ids in ([3, 10], [-1], [3, 3], [3.5]):
-            with pytest.raises(IdError):
+        for ids, error in (([3, 10], UnknownIdError), ([-1], IdError), ([3, 3], DuplicateIdError), ([3.5], IdError)):
+            with pytest.raises(error):
                 index.remove(ids)
-        with pytest.raises(IdError, match="id 10 is not in the index"):
+        with pytest.raises(UnknownIdError, match="id 10 is not in the index"):
             index.get([10])
         self.check(index, model, rng)
 
@@ -321,7 +349,7 @@ class IndexContract:
         with pytest.raises(InvalidInputError, match="k must be"):
             index.search(index.get([0]), k)
         with pytest.raises(InvalidInputError, match="k must be"):
-            index.search_tables(np.zeros((1, 32, 4)), k)
+            index.search_scores(np.zeros((1, 32, 4)), k)
 
     def test_an_absurd_k_is_refused_before_memory_is_taken(self, rng):
         index, _ = self.filled(rng, LAYOUTS[0], 10)
@@ -346,7 +374,7 @@ class IndexContract:
     def test_bad_tables_are_refused(self, rng, tables):
         index, _ = self.filled(rng, LAYOUTS[0], 10)
         with pytest.raises(InvalidInputError, match="tables"):
-            index.search_tables(tables, 1)
+            index.search_scores(tables, 1)
 
     def test_a_layout_is_needed(self):
         with pytest.raises(InvalidInputError, match="CodeLayout"):

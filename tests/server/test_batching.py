@@ -48,9 +48,9 @@ def test_requests_that_are_here_together_run_together():
     recorder = Recorder()
 
     async def scenario(batcher):
-        found = await asyncio.gather(*(batcher.search("a", [i]) for i in range(5)))
+        found = await asyncio.gather(*(batcher.submit("a", [i]) for i in range(5)))
         assert found == [[0], [1], [2], [3], [4]]
-        assert await batcher.search("a", [9]) == [9]
+        assert await batcher.submit("a", [9]) == [9]
         assert (batcher.n_batches, batcher.n_requests, batcher.n_rows) == (2, 6, 6)
 
     check(scenario, recorder)
@@ -61,10 +61,10 @@ def test_what_arrives_while_one_runs_is_the_next_batch_and_others_do_not_wait():
     recorder = Recorder(held=True)
 
     async def scenario(batcher):
-        first = asyncio.create_task(batcher.search("a", [0]))
+        first = asyncio.create_task(batcher.submit("a", [0]))
         await begun(recorder)
-        later = [asyncio.create_task(batcher.search("a", [i])) for i in (1, 2, 3)]
-        other = asyncio.create_task(batcher.search("b", [7]))
+        later = [asyncio.create_task(batcher.submit("a", [i])) for i in (1, 2, 3)]
+        other = asyncio.create_task(batcher.submit("b", [7]))
         await begun(recorder)
         assert recorder.batches == [("a", [[0]]), ("b", [[7]])]
         recorder.go.set()
@@ -78,9 +78,9 @@ def test_batches_have_a_size_and_large_requests_go_alone():
     recorder = Recorder(held=True)
 
     async def scenario(batcher):
-        tasks = [asyncio.create_task(batcher.search("a", [0]))]
+        tasks = [asyncio.create_task(batcher.submit("a", [0]))]
         await begun(recorder)
-        tasks += [asyncio.create_task(batcher.search("a", [i] * n)) for i, n in enumerate((2, 2, 9, 1, 3), 1)]
+        tasks += [asyncio.create_task(batcher.submit("a", [i] * n)) for i, n in enumerate((2, 2, 9, 1, 3), 1)]
         await asyncio.sleep(0)
         recorder.go.set()
         await asyncio.gather(*tasks)
@@ -92,9 +92,9 @@ def test_batches_have_a_size_and_large_requests_go_alone():
 def test_an_error_is_that_of_its_request_only():
     async def scenario(batcher):
         results = await asyncio.gather(
-            batcher.search("a", ["x"]),
-            batcher.search("a", ["wrong"]),
-            batcher.search("a", ["y"]),
+            batcher.submit("a", ["x"]),
+            batcher.submit("a", ["wrong"]),
+            batcher.submit("a", ["y"]),
             return_exceptions=True,
         )
         assert (results[0], results[2]) == (["x"], ["y"])
@@ -112,10 +112,10 @@ def test_a_failure_of_the_whole_batch_reaches_everybody_and_the_next_one_runs():
 
     async def scenario(batcher):
         batcher._run = fails
-        results = await asyncio.gather(*(batcher.search("a", [i]) for i in range(3)), return_exceptions=True)
+        results = await asyncio.gather(*(batcher.submit("a", [i]) for i in range(3)), return_exceptions=True)
         assert all(isinstance(result, RuntimeError) for result in results)
         batcher._run = right
-        assert await batcher.search("a", [1]) == [1]
+        assert await batcher.submit("a", [1]) == [1]
 
     check(scenario, recorder)
 
@@ -124,17 +124,17 @@ def test_who_has_gone_is_not_searched_for_and_who_waits_too_long_is_told():
     recorder = Recorder(held=True)
 
     async def scenario(batcher):
-        first = asyncio.create_task(batcher.search("a", [0]))
+        first = asyncio.create_task(batcher.submit("a", [0]))
         await begun(recorder)
-        gone = asyncio.create_task(batcher.search("a", [1]))
-        stays = asyncio.create_task(batcher.search("a", [2]))
+        gone = asyncio.create_task(batcher.submit("a", [1]))
+        stays = asyncio.create_task(batcher.submit("a", [2]))
         await asyncio.sleep(0.01)
         gone.cancel()
         for task in (first, stays):
             with pytest.raises(ApiError, match="too long"):
                 await task
         recorder.go.set()
-        assert await batcher.search("a", [3]) == [3]
+        assert await batcher.submit("a", [3]) == [3]
 
     check(scenario, recorder, seconds=0.3)
     assert recorder.batches == [("a", [[0]]), ("a", [[3]])]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rankhash.errors import InvalidInputError
-from rankhash.server import Limits, Settings, create_app, searching
+from rankhash.server import Limits, Settings, create_app, search_batch
 
 from .serving import TOKEN, Client, serving
 
@@ -48,7 +48,7 @@ SEARCHES = {
     "many matches": ({"vectors": [V] * 300, "k": 1000}, "422 limit"),
     "many queries": ({"ids": [0] * 1025}, "422 limit"),
     "much re-ranking": ({"id": 1, "rerank": 10**9}, "422 limit"),
-    "re-ranking of 0": ({"id": 1, "rerank": 0}, "422 invalid"),
+    "re-ranking of -1": ({"id": 1, "rerank": -1}, "422 invalid"),
     "negative radius": ({"id": 1, "radius": -1}, "422 invalid"),
     "unknown scoring": ({"id": 1, "scoring": "cosine"}, "422 invalid"),
     "unknown option": ({"id": 1, "kk": 3}, "422 invalid"),
@@ -258,13 +258,13 @@ def test_requests_beyond_the_limit_are_turned_away(make):
 
 def test_a_search_that_takes_too_long_is_answered_with_503(make, monkeypatch):
     blocked = threading.Event()
-    right = searching.search
+    right = search_batch.run_batch
 
-    def slow(ask, requests):
+    def slow(key, requests):
         blocked.wait(10)
-        return right(ask, requests)
+        return right(key, requests)
 
-    monkeypatch.setattr(searching, "search", slow)
+    monkeypatch.setattr(search_batch, "run_batch", slow)
     settings = Settings(limits=Limits(search_seconds=0.2))
     with make(":memory:") as made, serving({"digits": made}, settings) as client:
         try:

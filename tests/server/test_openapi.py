@@ -27,8 +27,9 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 @pytest.fixture(scope="module")
 def fuzzed(make, pictures, tmp_path_factory):
     """A client of a server that may be changed, with everything switched on."""
-    options = Settings(writable=True, token=TOKEN, images=str(pictures), text_encoder=encode_text)
-    path = tmp_path_factory.mktemp("fuzzed") / "digits.rankhash"
+    folder = tmp_path_factory.mktemp("fuzzed")
+    path = folder / "digits.rankhash"
+    options = Settings(writable=True, token=TOKEN, folder=str(folder), images=str(pictures), text_encoder=encode_text)
     with make(path, store_vectors="float32") as made, serving({"digits": made}, options) as client:
         yield client
 
@@ -47,11 +48,12 @@ def description(fuzzed):
 
 
 OPERATIONS = {
-    "/v1/collections": ["get"],
+    "/v1/collections": ["get", "post"],
     "/v1/collections/{name}": ["get"],
     "/v1/collections/{name}/items": ["get", "post", "delete"],
     "/v1/collections/{name}/items/{id}": ["get"],
     "/v1/collections/{name}/images/{id}": ["get"],
+    "/v1/collections/{name}/duplicates": ["get"],
     "/v1/collections/{name}/search": ["post"],
     "/healthz": ["get"],
     "/readyz": ["get"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankhash.server import Settings
-from rankhash.server.served import names_of
+from rankhash.server.served_collection import names_of
 
 from .serving import serving
 
@@ -26,9 +26,10 @@ def test_collections_say_what_they_can_do(client, collection):
         "n_symbols": 16,
         "arity": 4,
         "bits": 32,
+        "metric": "euclidean",
         "store_vectors": "float32",
         "writable": False,
-        "scorings": ["hamming", "weighted", "asymmetric"],
+        "scorings": ["auto", "hamming", "weighted", "asymmetric"],
         "rerank": True,
         "text": True,
     }

@@ -89,6 +89,7 @@ def test_metadata_symbols_truth_and_histogram_come_if_wanted(client, collection,
     assert plain["query"] == {}
     assert all(match.keys() == {"id", "distance"} for match in plain["matches"])
     asked = {"metadata": True, "symbols": True, "truth": True, "histogram": True, "where": "digit != 5"}
+    asked["scoring"] = "hamming"
     (result,) = client.search(vector=X[0].tolist(), k=3, **asked).json["results"]
     symbols = collection.hasher.transform(X)[0]
     assert result["query"]["symbols"] == symbols.tolist()
@@ -107,13 +108,13 @@ def test_metadata_symbols_truth_and_histogram_come_if_wanted(client, collection,
 
 
 def test_truncated_says_that_there_may_be_more_within_the_radius(client):
-    near, far = (client.search(id=0, k=k, radius=6).json["results"][0] for k in (2, 600))
+    near, far = (client.search(id=0, k=k, radius=6, scoring="hamming").json["results"][0] for k in (2, 600))
     assert near["truncated"]
     assert not far["truncated"]
     assert not client.search(id=0, k=2).json["results"][0]["truncated"]
 
 
-@pytest.mark.parametrize("index", ["flat", "tables"])
+@pytest.mark.parametrize("index", ["flat", "lookup"])
 def test_many_clients_at_once_get_the_answers_they_would_get_alone(make, digits, tmp_path, index):
     """Searches of different kinds, with a wrong one among them now and then, all at once."""
     X = digits[0]

@@ -8,9 +8,10 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
-from rankhash import Collection
-from rankhash.server import Settings
+from rankhash import Collection, InvalidInputError
+from rankhash.server import Limits, Settings, create_app
 
 from .serving import TOKEN, Client, process, serving
 
@@ -41,6 +42,44 @@ def test_items_are_added_replaced_and_deleted(writer, digits):
     threes = int((digits[1] == 3).sum())
     assert writer.call("DELETE", path, {"where": "colour = 'blue' or digit = 3"}).json["deleted"] == 1 + threes
     assert writer.get(writer.path).json["n_items"] == 600 + 4 + 1 - 2 - 1 - threes
+
+
+def test_a_collection_is_created_filled_and_served_again(tmp_path):
+    X = np.eye(4, dtype=np.float32)
+    options = Settings(writable=True, token=TOKEN, folder=str(tmp_path))
+    with serving({}, options) as client:
+        made = client.call("POST", "/v1/collections", {"name": "words", "metric": "euclidean"})
+        assert (made.status, made.json["metric"], made.json["n_items"]) == (200, "euclidean", 0)
+        added = client.call("POST", "/v1/collections/words/items", {"items": items_of(X, ["a", "b", "c", "d"])})
+        assert added.json["n"] == 4
+        found = client.call("POST", "/v1/collections/words/search", {"vector": X[2].tolist(), "k": 1}).json
+        assert found["results"][0]["matches"] == [{"id": "c", "distance": 0.0}]
+        assert [one["name"] for one in client.get("/v1/collections").json["collections"]] == ["words"]
+        assert client.call("POST", "/v1/collections", {"name": "words"}).code == "409 name_taken"
+    with Collection.open(tmp_path / "words.rankhash") as kept:
+        assert len(kept) == 4
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "a.b", "a" * 101, "ä", "a\n", 7, None])
+def test_a_name_leads_to_no_other_folder(tmp_path, name):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    with serving({}, Settings(writable=True, token=TOKEN, folder=str(inside))) as client:
+        assert client.call("POST", "/v1/collections", {"name": name}).code == "422 invalid"
+    assert [*tmp_path.rglob("*")] == [inside]
+
+
+def test_creating_needs_a_folder_the_token_and_room(writer, tmp_path):
+    assert writer.call("POST", "/v1/collections", {"name": "new"}).code == "403 read_only"
+    settings = Settings(writable=True, token=TOKEN, folder=str(tmp_path), limits=Limits(collections=1))
+    with serving({}, settings) as client:
+        with contextlib.closing(Client(client.port)) as stranger:
+            assert stranger.call("POST", "/v1/collections", {"name": "new"}).code == "401 no_token"
+        assert client.call("POST", "/v1/collections", {"name": "new", "metric": "hamming"}).code == "422 invalid"
+        assert client.call("POST", "/v1/collections", {"name": "new"}).status == 200
+        assert client.call("POST", "/v1/collections", {"name": "newer"}).code == "422 limit"
+    with pytest.raises(InvalidInputError, match="must be writable"):
+        create_app({}, Settings(folder=str(tmp_path)))
 
 
 def test_wrong_changes_change_nothing(writer, digits):
@@ -87,7 +126,7 @@ def test_somebody_else_who_writes_is_503(make, tmp_path, digits):
         Collection.open(tmp_path / "c.rankhash", "rw") as other,
         serving({"digits": opened}, Settings(writable=True, token=TOKEN)) as client,
     ):
-        with other._store.changing():
+        with other._database.transaction():
             answer = client.call("POST", f"{client.path}/items", {"items": items_of(digits[0][:1])})
             assert answer.code == "503 busy"
             assert client.search(id=1).status == 200

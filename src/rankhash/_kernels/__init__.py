@@ -1,4 +1,4 @@
-"""The one door to the native core: typed, documented calls on arrays that were checked before.
+"""The only access to the native core: typed, documented functions of arrays that are already checked.
 
 Python allocates, the core computes. Nothing else in the package imports ``_native``.
 """
@@ -7,6 +7,21 @@ from __future__ import annotations
 
 import os
 
+from .._types import F32, F64, I32, I64, U8, U32
+from ._cells import (
+    CELL_BLOCK,
+    PANEL,
+    ROW_TYPES,
+    CellSearch,
+    CellStats,
+    CellsView,
+    RowsView,
+    as_panels,
+    assign_cells,
+    rank_rows,
+    search_cells,
+    search_rows,
+)
 from ._codes import (
     BLOCK,
     SLICE,
@@ -14,6 +29,7 @@ from ._codes import (
     encode,
     encode_windows,
     first_invalid_code,
+    first_invalid_position,
     first_nonfinite_row,
     pack,
     packed_bytes,
@@ -23,13 +39,14 @@ from ._codes import (
     write_slices,
     write_slices_at,
 )
+from ._join import JoinTables, Nearness, connect, join
 from ._learning import PairTotals, pad_columns, pair_gradient, pair_histograms, pair_slopes, refine, train_pairs
 from ._lookup import (
     LOOKUP_STATS,
     ROW_PADDING,
     KeyArrays,
-    Lone,
     Segment,
+    SingleQuery,
     TablesView,
     Weights,
     build_segment,
@@ -38,36 +55,49 @@ from ._lookup import (
     lookup_radius,
 )
 from ._machine import CpuInfo, cpu_info, default_threads, resolve_threads, use_isa
-from ._scan import CodesView, search, search_radius, search_tables, search_tables_radius
-from ._types import F32, F64, I32, I64, U8, U32
+from ._scan import CodesView, search, search_radius, search_scores, search_scores_radius
 
 __all__ = [
     "BLOCK",
+    "CELL_BLOCK",
     "F32",
     "F64",
     "I32",
     "I64",
     "LOOKUP_STATS",
+    "PANEL",
     "ROW_PADDING",
+    "ROW_TYPES",
     "SLICE",
     "U8",
     "U32",
+    "CellSearch",
+    "CellStats",
+    "CellsView",
     "CodesView",
     "CpuInfo",
+    "JoinTables",
     "KeyArrays",
-    "Lone",
+    "Nearness",
     "PairTotals",
+    "RowsView",
     "Segment",
+    "SingleQuery",
     "TablesView",
     "Weights",
     "allocate_blocks",
+    "as_panels",
+    "assign_cells",
     "build_segment",
+    "connect",
     "cpu_info",
     "default_threads",
     "encode",
     "encode_windows",
     "first_invalid_code",
+    "first_invalid_position",
     "first_nonfinite_row",
+    "join",
     "lookup",
     "lookup_costs",
     "lookup_radius",
@@ -78,13 +108,16 @@ __all__ = [
     "pair_histograms",
     "pair_slopes",
     "project",
+    "rank_rows",
     "read_slices",
     "refine",
     "resolve_threads",
     "search",
+    "search_cells",
     "search_radius",
-    "search_tables",
-    "search_tables_radius",
+    "search_rows",
+    "search_scores",
+    "search_scores_radius",
     "train_pairs",
     "unpack",
     "use_isa",

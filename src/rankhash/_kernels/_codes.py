@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ._types import F32, I64, U8
+from .._types import F32, I64, U8
+from ..errors import InvalidInputError
 
 BLOCK = 256
 """Codes in one block of bit slices."""
@@ -42,7 +43,7 @@ def encode(
 
 
 def project(vectors: F32, projections: F32, bias: F32 | None, center: F32 | None, n_threads: int) -> F32:
-    """The values ``(n, rows)`` of ``(x - center)·w + bias`` that :func:`encode` compares, summed in the same order."""
+    """The values ``(n, rows)`` of ``(x - center)·w + bias`` that `encode` compares, summed in the same order."""
     values = np.empty((len(vectors), len(projections)), np.float32)
     _native.project(vectors, projections, bias, center, n_threads, values)
     return values
@@ -82,11 +83,19 @@ def first_invalid_code(codes: U8, n_symbols: int, arity: int) -> int:
     return _native.first_invalid_code(codes, n_symbols, arity)
 
 
+def first_invalid_position(blocks: U8, size: int, n_symbols: int, arity: int) -> int:
+    """The first position below ``size`` whose code has a symbol of ``arity`` or above; or -1."""
+    return _native.first_invalid_position(blocks, size, n_symbols, arity)
+
+
 def allocate_blocks(n_codes: int, n_bits: int) -> U8:
-    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices; :func:`write_slices` clears a block first."""
+    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices; `write_slices` clears a block first."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
-    raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
+    try:
+        raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
+    except MemoryError as error:
+        raise InvalidInputError(f"there is no memory for {n_codes:,} codes, {n_bytes:,} bytes") from error
     first = -raw.ctypes.data % 64
     return raw[first : first + n_bytes].reshape(shape)
 

@@ -1,4 +1,4 @@
-"""What learners sum over pairs, and the symbols that describe vectors best."""
+"""Sums over pairs for learners, and refinement of a quantiser's symbols."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _native
-from ._types import F32, I32, U8
+from .._types import F32, I32, U8
 
 
 @dataclass(frozen=True)
 class PairTotals:
-    """What a pass over labelled pairs came to."""
+    """The result of one pass over labelled pairs."""
 
     bound: float
     """The sum of the pairs' bounds."""
     updates: int
-    """Pairs that asked for a change."""
+    """Number of pairs that changed the weights."""
     errors: int
-    """Pairs whose symbols contradicted their label."""
+    """Number of pairs whose symbols contradicted their label."""
 
 
 def pad_columns(vectors: F32) -> F32:
-    """The vectors with zeros appended up to a multiple of 8 columns, as :func:`train_pairs` takes them."""
+    """The vectors with zeros appended up to a multiple of 8 columns, as `train_pairs` takes them."""
     missing = -vectors.shape[1] % 8
     return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
 
@@ -64,21 +64,24 @@ def pair_gradient(
     return gradient, PairTotals(*totals)
 
 
-def pair_histograms(agreement: F32, labels: U8, top: float, n_bins: int, n_threads: int) -> NDArray[np.float64]:
-    """Histograms ``(2, n_bins)`` of the agreement ``(n, n)`` of dissimilar and similar pairs i < j, from 0 to ``top``.
+def pair_histograms(
+    agreement: F32, labels: U8, top: float, n_bins: int, n_threads: int, n_kinds: int = 2
+) -> NDArray[np.float64]:
+    """Histograms ``(n_kinds, n_bins)`` of the agreement ``(n, n)`` of pairs i < j, from 0 to ``top``, by label.
 
-    ``labels`` ``(n, n)`` are 1 for similar and 0 for dissimilar pairs; others are left out. A pair is shared by the
+    ``labels`` ``(n, n)`` are 0 to ``n_kinds - 1`` (2 kinds by default); others are left out. A pair is shared by the
     two bins around it, so that the histograms change smoothly with the agreement.
     """
-    histograms = np.empty((2, n_bins))
+    histograms = np.empty((n_kinds, n_bins))
     _native.pair_histograms(agreement, labels, top, n_threads, histograms)
     return histograms
 
 
 def pair_slopes(agreement: F32, labels: U8, top: float, tables: F32, n_threads: int) -> F32:
-    """The entry of ``tables`` ``(2, n_bins)`` for each pair's label and the bin below its agreement, 0 if left out.
+    """The entry of ``tables`` for each pair's label and the bin below its agreement, 0 if left out.
 
-    It takes the place of the agreement ``(n, n)``, which is changed.
+    ``tables`` ``(n_kinds, n_bins)`` has one row per label. The result takes the place of the agreement
+    ``(n, n)``, which is changed.
     """
     _native.pair_slopes(agreement, labels, top, tables, n_threads)
     return agreement

@@ -8,9 +8,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from .. import _native
+from .._types import F32, F64, I64, U8, U32
 from ._codes import packed_bytes
 from ._scan import CodesView, empty_results
-from ._types import F32, F64, I64, U8, U32
 
 Nearest = TypeVar("Nearest", bound=tuple[Any, ...])
 Within = TypeVar("Within", bound=tuple[Any, ...])
@@ -19,11 +19,11 @@ ROW_PADDING = 8
 """Bytes behind the last row of a hash table."""
 
 LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost", "nanoseconds")
-"""What look-up counts of each query."""
+"""Counters of look-up per query."""
 
 
 class Weights(NamedTuple):
-    """What differing symbols cost, (n_symbols,), and the same as tables (n_queries, n_symbols, arity)."""
+    """Weights of differing symbols ``(n_symbols,)``, and the same as score tables ``(n_queries, n_symbols, arity)``."""
 
     values: F32
     tables: F32
@@ -34,7 +34,7 @@ class Segment:
 
     ``spans`` are the runs of symbols (first, count) that make the keys; for each of them there are ``offsets``
     (n_keys + 1,) of the buckets, ``places`` (size,): positions without ``start``, and ``rows``: the packed codes in the
-    same order, and :data:`ROW_PADDING` bytes.
+    same order, and `ROW_PADDING` bytes.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
+        """Memory in bytes."""
         return sum(a.nbytes for table in self.arrays for a in table) + sum(bits.nbytes for bits in self._occupied)
 
 
 class KeyArrays(NamedTuple):
-    """The arrays of one hash table of a :class:`Segment`."""
+    """The arrays of one hash table of a `Segment`."""
 
     offsets: U32
     places: U32
@@ -91,7 +91,7 @@ def _empty_table(view: CodesView, size: int, span: tuple[int, int]) -> KeyArrays
 
 
 class TablesView:
-    """What look-up reads: the codes, hash tables over the first ``n_sealed`` of them, and what has changed since.
+    """The input of look-up: the codes, hash tables over the first ``n_sealed`` of them, and later changes.
 
     ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
     those positions. ``native`` is the core's form of it; valid as long as this object lives.
@@ -106,12 +106,12 @@ class TablesView:
         self.native = _native.TablesView(store.native, tables, n_sealed, stale, changed.native)
 
 
-class Lone(Generic[Nearest, Within]):
-    """Lone queries without weights or filters: the short way, in one call, since they take a few microseconds.
+class SingleQuery(Generic[Nearest, Within]):
+    """The fast path of single queries without weights or filters: one call, since they take a few microseconds.
 
     ``search(codes, k, n_threads)`` and ``search_radius(codes, radius, n_threads)`` give None to arguments that are not
-    plain (the long way explains them, or takes them), and False to a query that is better scanned. ``budgets`` has
-    pairs (k up to which, nanoseconds); ``kinds`` are the classes of the answers.
+    plain (the slow path explains or takes them), and False to a query that is better scanned. ``budgets`` has
+    pairs (k up to which, units); ``kinds`` are the classes of the answers.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Lone(Generic[Nearest, Within]):
         kinds: tuple[type[Nearest], type[Within]],
     ) -> None:
         self._view = view
-        native: Any = _native.Lone(view.native, budgets, radius_budget, *kinds)
+        native: Any = _native.SingleQuery(view.native, budgets, radius_budget, *kinds)
         self.search: Callable[[Any, Any, Any], Nearest | Literal[False] | None] = native.search
         self.search_radius: Callable[[Any, Any, Any], Within | Literal[False] | None] = native.search_radius
 
@@ -130,9 +130,9 @@ class Lone(Generic[Nearest, Within]):
 def lookup(
     view: TablesView, codes: U8, k: int, weights: Weights | None, budget: float, n_threads: int, stats: F64 | None
 ) -> tuple[I64, F32]:
-    """As :func:`search`, through hash tables; a query that would cost more than ``budget`` nanoseconds is scanned.
+    """As `search`, through hash tables; a query that would cost more than ``budget`` units is scanned.
 
-    ``weights`` are what differing symbols cost; ``stats`` is None or takes :data:`LOOKUP_STATS` a query.
+    ``weights`` are what differing symbols cost; ``stats`` is None or takes `LOOKUP_STATS` a query.
     """
     ids, distances = empty_results(len(codes), k)
     if weights is None:
@@ -142,12 +142,13 @@ def lookup(
     return ids, distances
 
 
-def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: int) -> F64:
-    """Estimated nanoseconds that :func:`lookup` takes for each query, infinite if more than ``budget``."""
+def lookup_costs(view: TablesView, codes: U8, k: int, budget: float, n_threads: int) -> tuple[F64, F64]:
+    """The cost of `lookup` per query in units, above ``budget`` if it was exceeded; and in nanoseconds."""
     stats = np.zeros((len(codes), len(LOOKUP_STATS)))
     ids, distances = empty_results(len(codes), k)
     _native.lookup(view.native, codes, k, budget, n_threads, ids, distances, stats, False)
-    return np.where(stats[:, LOOKUP_STATS.index("scanned")] > 0, np.inf, stats[:, LOOKUP_STATS.index("cost")])
+    costs, nanoseconds, scanned = (stats[:, LOOKUP_STATS.index(name)] for name in ("cost", "nanoseconds", "scanned"))
+    return np.where(scanned > 0, np.maximum(costs, np.nextafter(budget, np.inf)), costs), nanoseconds
 
 
 def lookup_radius(
@@ -159,7 +160,7 @@ def lookup_radius(
     n_threads: int,
     stats: F64 | None,
 ) -> tuple[I64, I64, F32]:
-    """As :func:`search_radius`, through hash tables; the other arguments are those of :func:`lookup`."""
+    """As `search_radius`, through hash tables; the other arguments are those of `lookup`."""
     if weights is None:
         return _native.lookup_radius(view.native, codes, int(radius), budget, n_threads, stats)
     return _native.lookup_weighted_radius(view.native, codes, *weights, radius, budget, n_threads, stats)

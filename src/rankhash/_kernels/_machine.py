@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 
 @dataclass(frozen=True)
 class CpuInfo:
-    """What the native core runs on: see :func:`cpu_info`."""
+    """Instruction sets and threads of the native core; the answer of [`cpu_info`][rankhash.cpu_info]."""
 
     isa: str
     available: tuple[str, ...]
@@ -21,9 +21,10 @@ class CpuInfo:
 
 
 def cpu_info() -> CpuInfo:
-    """The instruction set in use, those that this machine has, and the default number of threads.
+    """The instruction set in use, those that this machine supports, and the default number of threads.
 
-    The environment variable ``RANKHASH_ISA`` (``scalar`` or ``avx2``) overrides the choice.
+    The environment variable ``RANKHASH_ISA`` (``scalar``, ``avx2``, ``avx512`` or ``neon``) overrides the choice, which
+    is the last of those that the processor and the operating system support.
 
     >>> cpu_info().isa in cpu_info().available
     True
@@ -42,7 +43,7 @@ def use_isa(name: str) -> None:
 
 
 def default_threads() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

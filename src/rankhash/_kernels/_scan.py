@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from .. import _native
-from ._types import F32, FLOAT32, I64, INT64, U8
+from .._types import F32, FLOAT32, I64, INT64, U8
 
 
 @dataclass(frozen=True)
 class CodesView:
-    """What a search reads: the first ``size`` codes of ``blocks``.
+    """The input of a search: the first ``size`` codes of ``blocks``.
 
-    ``live`` has a bit a position (kept: 1), least significant first, SLICE bytes a block, or is None for all of them.
+    ``live`` has one bit per position (1 = live), least significant first, SLICE bytes per block; None: all are live.
     ``ids`` are the codes' ids, or None if those are the positions; they ascend over the first ``n_ordered``.
     """
 
@@ -29,7 +29,7 @@ class CodesView:
 
     @cached_property
     def native(self) -> _native.CodesView:
-        """The core's form of it; valid as long as this object lives."""
+        """The view as an object of the core; valid as long as this object lives."""
         return _native.CodesView(
             self.blocks, self.size, self.n_symbols, self.arity, self.live, self.ids, self.n_ordered
         )
@@ -42,10 +42,10 @@ def search(view: CodesView, codes: U8, k: int, n_threads: int) -> tuple[I64, F32
     return ids, distances
 
 
-def search_tables(view: CodesView, tables: F32, k: int, n_threads: int) -> tuple[I64, F32]:
+def search_scores(view: CodesView, tables: F32, k: int, n_threads: int) -> tuple[I64, F32]:
     """Ids and distances ``(n_queries, k)`` of the k codes with the smallest sums of table entries."""
     ids, distances = empty_results(len(tables), k)
-    _native.search_tables(view.native, tables, k, n_threads, ids, distances)
+    _native.search_scores(view.native, tables, k, n_threads, ids, distances)
     return ids, distances
 
 
@@ -54,11 +54,11 @@ def search_radius(view: CodesView, codes: U8, radius: int, n_threads: int) -> tu
     return _native.search_radius(view.native, codes, radius, n_threads)
 
 
-def search_tables_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
+def search_scores_radius(view: CodesView, tables: F32, radius: float, n_threads: int) -> tuple[I64, I64, F32]:
     """Offsets, ids and distances of all codes whose sum of table entries is at most ``radius``."""
-    return _native.search_tables_radius(view.native, tables, radius, n_threads)
+    return _native.search_scores_radius(view.native, tables, radius, n_threads)
 
 
 def empty_results(n_queries: int, k: int) -> tuple[I64, F32]:
-    """Room for the answers of a search."""
+    """Empty arrays for the answers of a search."""
     return np.empty((n_queries, k), INT64), np.empty((n_queries, k), FLOAT32)

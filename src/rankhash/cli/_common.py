@@ -1,4 +1,4 @@
-"""What the verbs share: options, progress bars, and output for people and for programs."""
+"""Shared parts of the commands: options, progress bars, labels, and output as text or JSON."""
 
 from __future__ import annotations
 
@@ -6,44 +6,52 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import numpy as np
 
-from ..collection import Collection
-from ..hashers import Hasher, load_hasher
+from .._types import Array
+from ..errors import InvalidInputError
+from ..readers import read_arrays
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 SQLITE = b"SQLite format 3\0"
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 key_option = click.option(
-    "--key", metavar="NAME", help="Which array of an .npz, dataset of an HDF5 file or list column of a Parquet file."
+    "--key",
+    metavar="NAME",
+    help="Name of the array (.npz), dataset (HDF5) or list column (Parquet) that holds the vectors; needed if the file "
+    "has more than one.",
 )
 timeout_option = click.option(
-    "--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for somebody else who is writing."
+    "--timeout", type=float, default=30.0, show_default=True, help="Seconds to wait for another writer to finish."
 )
 existing = click.Path(exists=True, dir_okay=False)
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text."""
+    """The examples at the end of a help text."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def metadata_option(command: F) -> F:
-    """``--metadata NAME``, as often as wanted."""
+    """The repeatable option ``--metadata COLUMN``."""
     return click.option(
         "--metadata",
         multiple=True,
         metavar="COLUMN",
-        help="A column of a CSV or Parquet file that describes the items; may be repeated.",
+        help="Column of a CSV or Parquet file to store as metadata of the items; may be repeated.",
     )(command)
 
 
 def show(facts: dict[str, Any], *, as_json: bool) -> None:
-    """Print facts, one a line or as one JSON object."""
+    """Print facts, one per line, or as one JSON object."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
@@ -55,7 +63,7 @@ def show(facts: dict[str, Any], *, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal that is told how far the work is; elsewhere nothing is printed."""
+    """A function that sets a progress bar to a number of finished steps; does nothing without a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -69,21 +77,37 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def is_collection(path: str) -> bool:
-    """Whether a file looks like that of a collection."""
+    """Whether a file begins like the SQLite file of a collection."""
     with open(path, "rb") as file:
         return file.read(len(SQLITE)) == SQLITE
 
 
 def hasher_of(path: str) -> Hasher:
-    """The hasher of a hasher file or of a collection."""
+    """The hasher in a hasher file or in a collection."""
+    from ..collection import Collection
+    from ..hashers import load_hasher
+
     if not is_collection(path):
         return load_hasher(path)
     with Collection.open(path) as collection:
+        if collection.hasher is None:
+            raise click.UsageError(f"{path} has no hasher; it compares vectors themselves.")
         return collection.hasher
 
 
 def parse_ids(names: Sequence[str], *, text: bool) -> list[int | str]:
-    """Ids from the command line: integers if they are written as such, unless all of them are text."""
+    """Ids from the command line: integers where they are written as such, unless ``text`` is True."""
     return [
         int(name) if not text and name.lstrip("-").isdecimal() and str(int(name)) == name else name for name in names
     ]
+
+
+def read_labels(path: str) -> Array:
+    """The labels in a ``.npy`` file, or in a text file with one label per line."""
+    if path.endswith(".npy"):
+        return np.array(read_arrays(path)["X"])
+    try:
+        with open(path, encoding="utf-8") as file:
+            return np.array([line.strip() for line in file])
+    except ValueError as error:
+        raise InvalidInputError(f"{path} does not hold labels: {error}") from None

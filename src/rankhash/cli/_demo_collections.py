@@ -1,4 +1,4 @@
-"""What ``rankhash demo --serve`` shows: two collections in memory, one with pictures and one without."""
+"""The collections of ``rankhash demo --serve``: two collections in memory, one with images and one without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 from ..collection import Collection
 from ..datasets import load_dataset
 from ..evaluation.images import data_url
-from ..hashers import ITQ, SRSH
+from ..hashers import JRSH
 
 
 def make() -> dict[str, Collection]:
@@ -17,23 +17,23 @@ def make() -> dict[str, Collection]:
 
 
 def digits() -> Collection:
-    """1797 handwritten digits as 32 symbols of arity 4, with their pictures, labels and vectors."""
+    """1797 handwritten digits as codes of the default hasher, with images, labels and vectors."""
     data = load_dataset("digits")
     assert data.labels is not None
     collection = Collection.create(
-        ":memory:", SRSH(n_symbols=32, arity=4, random_state=0).fit(data.vectors), store_vectors="float16"
+        ":memory:", JRSH(random_state=0, verbose=False).fit(data.vectors), store_vectors="float16"
     )
-    pictures = [data_url(vector.reshape(8, 8)) for vector in data.vectors]
-    metadata = [{"label": int(label), "image": picture} for label, picture in zip(data.labels, pictures, strict=True)]
+    images = [data_url(vector.reshape(8, 8)) for vector in data.vectors]
+    metadata = [{"label": int(label), "image": image} for label, image in zip(data.labels, images, strict=True)]
     collection.add(data.vectors, metadata=metadata)
     return collection
 
 
 def wines() -> Collection:
-    """178 wines as 26 bits, with what was measured of them."""
+    """178 wines without a hasher, compared by their vectors, with their cultivars and measurements."""
     data = load_wine()
     scaled = ((data.data - data.data.mean(0)) / data.data.std(0)).astype(np.float32)
-    collection = Collection.create(":memory:", ITQ(n_symbols=26, random_state=0).fit(scaled))
+    collection = Collection.create(":memory:", metric="euclidean")
     names = [name.replace("/", "_") for name in data.feature_names]
     metadata = [
         {"cultivar": f"cultivar {kind + 1}", **dict(zip(names, map(float, row), strict=True))}

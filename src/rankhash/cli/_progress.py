@@ -1,4 +1,4 @@
-"""How far a long command is, with the time that is left: a bar on a terminal, else a line now and then."""
+"""Progress of a long command with the remaining time: a bar on a terminal, elsewhere one line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 T = TypeVar("T")
 
 
-def followed(items: Iterable[T], total: int, title: str) -> Iterator[T]:
-    """The items as they come, while their number is shown on the standard error stream.
+def with_progress(items: Iterable[T], total: int, title: str) -> Iterator[T]:
+    """The items; their progress is shown on the standard error stream.
 
-    >>> list(followed("ab", 2, "letters"))
+    >>> list(with_progress("ab", 2, "letters"))
     ['a', 'b']
     """
     shown = _on_terminal if sys.stderr.isatty() else _in_lines

@@ -1,4 +1,4 @@
-"""``rankhash bench``: how fast is a collection here?"""
+"""``rankhash bench``: search times on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from .._kernels import cpu_info
 from ..codes import CodeLayout
-from ..collection import Collection
 from ..index import FlatIndex
 from . import _common
 
@@ -22,19 +21,23 @@ from . import _common
     )
 )
 @click.argument("collection", type=_common.existing, required=False)
-@click.option("--n", type=click.IntRange(1, 1 << 28), default=1_000_000, show_default=True, help="Random codes.")
-@click.option("--n-symbols", type=int, default=32, show_default=True, help="Symbols of a random code.")
-@click.option("--arity", type=int, default=4, show_default=True, help="Values of a symbol.")
-@click.option("-k", type=int, default=10, show_default=True, help="How many neighbours to find.")
-@click.option("--batch", type=click.IntRange(1, 4096), default=64, show_default=True, help="Queries at once.")
-@click.option("--repeats", type=click.IntRange(1, 1000), default=11, show_default=True, help="The median counts.")
+@click.option(
+    "--n", type=click.IntRange(1, 1 << 28), default=1_000_000, show_default=True, help="Number of random codes."
+)
+@click.option("--n-symbols", type=int, default=32, show_default=True, help="Symbols per random code.")
+@click.option("--arity", type=int, default=4, show_default=True, help="Values per symbol.")
+@click.option("-k", type=int, default=10, show_default=True, help="Number of neighbours per query.")
+@click.option("--batch", type=click.IntRange(1, 4096), default=64, show_default=True, help="Queries per batch.")
+@click.option(
+    "--repeats", type=click.IntRange(1, 1000), default=11, show_default=True, help="Repetitions; medians are reported."
+)
 @_common.as_json_option
 def command(
     collection: str | None, n: int, n_symbols: int, arity: int, k: int, batch: int, repeats: int, as_json: bool
 ) -> None:
-    """Time exact searches: of the file COLLECTION by some of its own items, or of random codes.
+    """Measure exact searches in the file COLLECTION, with some of its own items as queries, or in random codes.
 
-    Times are wall-clock times with all cores of this process, and medians.
+    Times are medians of wall-clock times, with all cores that this process may use.
     """
     if collection is None:
         layout = CodeLayout(n_symbols, arity)
@@ -49,6 +52,8 @@ def command(
         }
         _report(searches, n, layout, batch, repeats, as_json=as_json)
         return
+    from ..collection import Collection
+
     with Collection.open(collection) as items:
         ids = items.ids()[:batch]
         if not ids:
@@ -61,10 +66,17 @@ def command(
 
 
 def _report(
-    searches: dict[str, Callable[[], object]], n: int, layout: CodeLayout, batch: int, repeats: int, *, as_json: bool
+    searches: dict[str, Callable[[], object]],
+    n: int,
+    layout: CodeLayout | None,
+    batch: int,
+    repeats: int,
+    *,
+    as_json: bool,
 ) -> None:
     info = cpu_info()
-    facts: dict[str, object] = {"n_codes": n, "bits": layout.bits, "isa": info.isa, "n_threads": info.n_threads}
+    bits = None if layout is None else layout.bits
+    facts: dict[str, object] = {"n_codes": n, "bits": bits, "isa": info.isa, "n_threads": info.n_threads}
     for (name, search), n_queries in zip(searches.items(), (1, batch), strict=True):
         search()
         milliseconds = 1e3 * median(_seconds(search) for _ in range(repeats))

@@ -1,4 +1,4 @@
-"""``rankhash check``: is a collection whole?"""
+"""``rankhash check``: the integrity of a collection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 import click
 
-from ..collection import check_file
 from . import _common
 
 
@@ -14,10 +13,12 @@ from . import _common
 @click.argument("collection", type=_common.existing)
 @_common.as_json_option
 def command(collection: str, as_json: bool) -> int:
-    """Read the whole file COLLECTION, compare every checksum, and say what is damaged.
+    """Read the whole file COLLECTION, verify every checksum, and list what is damaged.
 
-    The exit code is 0 if all is well, and 1 if there are problems.
+    The exit code is 0 if the file is intact, and 1 if there are problems.
     """
+    from ..collection import check_file
+
     report = check_file(collection)
     if as_json:
         _common.show(asdict(report), as_json=True)

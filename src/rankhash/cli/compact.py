@@ -1,10 +1,9 @@
-"""``rankhash compact``: the room of removed items back to the disk."""
+"""``rankhash compact``: free the space of removed items."""
 
 from __future__ import annotations
 
 import click
 
-from ..collection import Collection
 from . import _common
 
 
@@ -13,10 +12,12 @@ from . import _common
 @_common.timeout_option
 @_common.as_json_option
 def command(collection: str, timeout: float, as_json: bool) -> None:
-    """Drop what removed items left in the file COLLECTION and give the room back to the disk.
+    """Remove the data of deleted items from the file COLLECTION and shrink the file.
 
-    It needs about as much free room as the file takes; others may read meanwhile.
+    This temporarily needs about as much free disk space as the file takes. Other processes can read meanwhile.
     """
+    from ..collection import Collection
+
     with Collection.open(collection, "rw", timeout=timeout) as items:
         before = items.stats()
         items.compact()

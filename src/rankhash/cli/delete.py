@@ -1,10 +1,9 @@
-"""``rankhash delete``: items out of a collection."""
+"""``rankhash delete``: delete items from a collection."""
 
 from __future__ import annotations
 
 import click
 
-from ..collection import Collection
 from . import _common
 
 
@@ -17,17 +16,19 @@ from . import _common
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("ids", nargs=-1)
-@click.option("--where", metavar="FILTER", help="Delete the items that pass a filter over the metadata.")
-@click.option("--text-ids", is_flag=True, help="Take ids such as 17 as text, not as integers.")
+@click.option("--where", metavar="FILTER", help="Delete all items whose metadata match the filter.")
+@click.option("--text-ids", is_flag=True, help="Treat ids such as 17 as text instead of integers.")
 @_common.timeout_option
 @_common.as_json_option
 def command(
     collection: str, ids: tuple[str, ...], where: str | None, text_ids: bool, timeout: float, as_json: bool
 ) -> None:
-    """Delete the items IDS from the file COLLECTION, or those that pass a filter.
+    """Delete the items IDS from the file COLLECTION, or all items that match a filter.
 
-    An id that is not there is an error, and then nothing is deleted.
+    An unknown id is an error; then nothing is deleted.
     """
+    from ..collection import Collection
+
     if bool(ids) == (where is not None):
         raise click.UsageError("give either ids or --where.")
     with Collection.open(collection, "rw", timeout=timeout) as items:

@@ -1,15 +1,12 @@
-"""``rankhash encode``: vectors to codes."""
+"""``rankhash encode``: codes of vectors."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-from pathlib import Path
 from typing import IO
 
 import click
 
+from .._files import written_whole
 from ..errors import InvalidInputError
 from ..readers import open_vectors
 from . import _common
@@ -25,38 +22,36 @@ HEADER_BYTES = 128
 )
 @click.argument("hasher", type=_common.existing)
 @click.argument("vectors", type=str)
-@click.option("--out", required=True, type=click.Path(dir_okay=False), help="The .npy file of codes to write.")
+@click.option("--out", required=True, type=click.Path(dir_okay=False), help="The .npy file to write the codes to.")
 @_common.key_option
 @_common.as_json_option
 def command(hasher: str, vectors: str, out: str, key: str | None, as_json: bool) -> None:
-    """Write the codes that HASHER, a hasher file or a collection, makes of the file VECTORS.
+    """Write the codes of the vectors in the file VECTORS. HASHER is a hasher file or a collection.
 
-    The codes are an array of bytes, (n, n_bytes); vectors are read a block at a time.
+    The codes are an array of bytes of the shape (n, n_bytes). The file is read block by block, so it may be larger than
+    memory.
     """
     if not out.endswith(".npy"):
         raise InvalidInputError(f"{out} must end with .npy")
     method, data = _common.hasher_of(hasher), open_vectors(vectors, key)
-    target = Path(os.path.abspath(out))
-    temporary = target.parent / f".rankhash-{secrets.token_hex(8)}.tmp"
     done, n_bytes = 0, method.layout_.n_bytes
-    try:
-        with open(temporary, "xb") as file, _common.progress("encoding", data.n_rows) as tell:
-            _write_header(file, 0, n_bytes)
-            for block in data:
-                file.write(method.encode(block.vectors).tobytes())
-                done += len(block.vectors)
-                tell(done)
-            file.seek(0)
-            _write_header(file, done, n_bytes)
-        os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+    with (
+        written_whole(out) as temporary,
+        open(temporary, "xb") as file,
+        _common.progress("encoding", data.n_rows) as update,
+    ):
+        _write_header(file, 0, n_bytes)
+        for block in data:
+            file.write(method.encode(block.vectors).tobytes())
+            done += len(block.vectors)
+            update(done)
+        file.seek(0)
+        _write_header(file, done, n_bytes)
     _common.show({"path": out, "n_codes": done, "n_bytes": n_bytes}, as_json=as_json)
 
 
 def _write_header(file: IO[bytes], n: int, n_bytes: int) -> None:
-    """The head of a NumPy file, as long for any number of rows."""
+    """Write the header of a .npy file; its length does not depend on the number of rows."""
     text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({n}, {n_bytes}), }}"
     padded = text.ljust(HEADER_BYTES - 11) + "\n"
     file.write(b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode("latin1"))

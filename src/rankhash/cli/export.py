@@ -1,10 +1,9 @@
-"""``rankhash export``: the items of a collection in a file for others."""
+"""``rankhash export``: the items of a collection in a file for other programs."""
 
 from __future__ import annotations
 
 import click
 
-from ..collection import Collection
 from . import _common
 
 
@@ -18,14 +17,16 @@ from . import _common
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("out", type=click.Path(dir_okay=False))
-@click.option("--words", is_flag=True, help="Add columns of 64-bit numbers to .parquet, for SQL engines to compare.")
+@click.option("--words", is_flag=True, help="Add the codes to .parquet as 64-bit columns too, for SQL engines.")
 @_common.as_json_option
 def command(collection: str, out: str, words: bool, as_json: bool) -> None:
     """Write the items of the file COLLECTION, in the order in which they were added, to the file OUT.
 
-    .parquet and .jsonl hold ids, metadata, codes and stored vectors, and can be added to another collection; .npy holds
-    the codes alone.
+    .parquet and .jsonl files hold ids, metadata, codes and stored vectors, and can be added to another collection. A
+    .npy file holds the codes only.
     """
-    with Collection.open(collection) as items, _common.progress("exporting", len(items)) as tell:
-        done = items.export_file(out, words=words, progress=tell)
+    from ..collection import Collection
+
+    with Collection.open(collection) as items, _common.progress("exporting", len(items)) as update:
+        done = items.export_file(out, words=words, progress=update)
     _common.show({"path": out, "exported": done}, as_json=as_json)

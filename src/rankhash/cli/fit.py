@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from ..hashers import HASHERS
 from ..readers import open_vectors
 from . import _common
+from ._hasher_options import DEFAULT, HASHER_NAMES, hasher_options, make_hasher
 
-METHODS = {name.lower(): method for name, method in HASHERS.items()}
+METHODS = {name.lower(): name for name in HASHER_NAMES}
 
 
 @click.command(
@@ -27,13 +26,13 @@ METHODS = {name.lower(): method for name, method in HASHERS.items()}
 )
 @click.argument("vectors", type=str)
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The hasher file to write.")
-@click.option("--method", type=click.Choice(sorted(METHODS)), default="jrsh", show_default=True, help="How to learn.")
-@click.option("--n-symbols", type=int, help="Symbols of a code; by default as many as the method has, jrsh 64.")
-@click.option("--arity", type=int, help="Values of a symbol, 2 to 16; only some methods have a choice.")
-@click.option("--labels", type=_common.existing, help="Class labels: a 1D .npy, or a text file with one a line.")
-@click.option("--limit", type=int, default=100_000, show_default=True, help="Learn from at most so many vectors.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Makes the result repeatable.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another parameter of the method.")
+@click.option(
+    "--method", type=click.Choice(sorted(METHODS)), default=DEFAULT.lower(), show_default=True, help="The hasher."
+)
+@hasher_options
+@click.option("--labels", type=_common.existing, help="Class labels: a 1D .npy, or a text file with one per line.")
+@click.option("--limit", type=int, default=100_000, show_default=True, help="Largest number of training vectors.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all random choices.")
 @_common.key_option
 @_common.as_json_option
 def command(
@@ -49,13 +48,14 @@ def command(
     key: str | None,
     as_json: bool,
 ) -> None:
-    """Learn a hasher from the file VECTORS (- for JSON lines on standard input) and write it to a file.
+    """Fit a hasher on the file VECTORS (- for JSON lines on standard input) and write it to a file.
 
     If there are more vectors than --limit, a random sample of that size is used.
     """
-    hasher = METHODS[method](**_parameters(method, n_symbols, arity, seed, settings))
+    given = {"n_symbols": n_symbols, "arity": arity, "random_state": seed}
+    hasher = make_hasher(METHODS[method], given, settings)
     X, rows = _sample(vectors, key, limit, seed)
-    y = None if labels is None else _labels(labels, rows)
+    y = None if labels is None else _chosen_labels(labels, rows)
     started = time.perf_counter()
     hasher.fit(X, y)
     seconds = time.perf_counter() - started
@@ -66,35 +66,14 @@ def command(
     _common.show(facts | {"fingerprint": layout.fingerprint}, as_json=as_json)
 
 
-def _parameters(
-    method: str, n_symbols: int | None, arity: int | None, seed: int, settings: tuple[str, ...]
-) -> dict[str, Any]:
-    known = METHODS[method]().get_params()
-    asked = {"n_symbols": n_symbols, "arity": arity, "random_state": seed}
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-    for setting in settings:
-        name, sign, value = setting.partition("=")
-        if not sign:
-            raise click.UsageError(f"--set takes NAME=VALUE, got {setting!r}")
-        try:
-            given[name] = json.loads(value)
-        except ValueError:
-            given[name] = value
-    unknown = given.keys() - known.keys()
-    if unknown:
-        choices = ", ".join(sorted(known.keys() - {"callback"}))
-        raise InvalidInputError(f"{method} has no parameter {min(unknown)!r}; there are {choices}")
-    return given
-
-
 def _sample(path: str, key: str | None, limit: int, seed: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """At most ``limit`` rows of a file, each as likely as any other, and their numbers; in the order of the file."""
+    """A uniform random sample of at most ``limit`` rows of a file, and their row numbers; in the order of the file."""
     if limit < 1:
         raise click.UsageError(f"--limit must be positive, got {limit}")
     rng = np.random.default_rng(seed)
     kept, places, seen = np.empty((0, 0), np.float32), np.empty(0, np.int64), 0
     data = open_vectors(path, key)
-    with _common.progress("reading", data.n_rows) as tell:
+    with _common.progress("reading", data.n_rows) as update:
         for block in data:
             rows = np.arange(seen, seen + len(block.vectors))
             if seen == 0:
@@ -111,20 +90,14 @@ def _sample(path: str, key: str | None, limit: int, seed: int) -> tuple[NDArray[
                 kept = kept.copy() if not kept.flags.writeable else kept
                 kept[targets[hits]], places[targets[hits]] = rest[hits], rows[hits]
             seen += len(block.vectors)
-            tell(seen)
+            update(seen)
     order = np.argsort(places)
     return kept[order], places[order]
 
 
-def _labels(path: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-    try:
-        if path.endswith(".npy"):
-            labels: NDArray[Any] = np.load(path, allow_pickle=False)
-        else:
-            with open(path, encoding="utf-8") as file:
-                labels = np.array([line.strip() for line in file])
-    except ValueError as error:
-        raise InvalidInputError(f"{path} does not hold labels: {error}") from None
+def _chosen_labels(path: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """The labels of the sampled rows."""
+    labels = _common.read_labels(path)
     if labels.ndim != 1 or (len(rows) and rows.max() >= len(labels)):
         raise InvalidInputError(f"{path} must hold one label for each vector, got the shape {labels.shape}")
     return labels[rows]

@@ -1,10 +1,9 @@
-"""``rankhash index``: make filters on a field fast."""
+"""``rankhash index``: index a metadata field for fast filters."""
 
 from __future__ import annotations
 
 import click
 
-from ..collection import Collection
 from . import _common
 
 
@@ -13,14 +12,16 @@ from . import _common
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("field")
-@click.option("--drop", is_flag=True, help="Drop the index instead.")
+@click.option("--drop", is_flag=True, help="Remove the index of the field.")
 @_common.timeout_option
 @_common.as_json_option
 def command(collection: str, field: str, drop: bool, timeout: float, as_json: bool) -> None:
-    """Make an index of the metadata field FIELD, such as price or size.width, in the file COLLECTION.
+    """Index the metadata field FIELD, such as price or size.width, in the file COLLECTION.
 
-    Filters give the same answers with and without; with it, the first use of a filter that passes few items is fast.
+    Answers are the same with and without an index. An index speeds up the first use of a filter that matches few items.
     """
+    from ..collection import Collection
+
     with Collection.open(collection, "rw", timeout=timeout) as items:
         items.index_field(field, drop=drop)
         facts = {"indexed_fields": list(items.stats().indexed_fields)}

@@ -1,4 +1,4 @@
-"""``rankhash info``: what is in a file."""
+"""``rankhash info``: the contents of a file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-from ..collection import Collection
-from ..hashers import load_hasher
 from . import _common
 
 
@@ -16,16 +14,20 @@ from . import _common
 @click.argument("path", type=_common.existing)
 @_common.as_json_option
 def command(path: str, as_json: bool) -> None:
-    """Say what the file PATH holds: a hasher, its method and the shape of its codes, or a collection and its size."""
+    """Describe the file PATH: the method and the codes of a hasher, or the size of a collection."""
     _common.show(_collection_facts(path) if _common.is_collection(path) else _hasher_facts(path), as_json=as_json)
 
 
 def _collection_facts(path: str) -> dict[str, Any]:
+    from ..collection import Collection
+
     with Collection.open(path) as collection:
         return {"kind": "Collection", **asdict(collection.stats())}
 
 
 def _hasher_facts(path: str) -> dict[str, Any]:
+    from ..hashers import load_hasher
+
     hasher = load_hasher(path)
     layout = hasher.layout_
     return {

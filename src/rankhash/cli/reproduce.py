@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ..datasets import load_dataset
-from ..evaluation.methods import AXES, choose_methods
-from ..evaluation.protocol import Protocol
-from ..evaluation.report import write_report
-from ..evaluation.run import LENGTHS, Experiment, Failure
-from ..evaluation.store import Store
 from . import _common
-from ._progress import followed
+
+if TYPE_CHECKING:
+    from ..evaluation.run import Experiment, Failure
+    from ..evaluation.store import Store
 
 
 @click.command(
@@ -23,24 +21,52 @@ from ._progress import followed
     )
 )
 @click.argument("names", nargs=-1, required=True, metavar="DATASET...")
-@click.option("--data", type=click.Path(path_type=Path), envvar="RANKHASH_DATA", help="Folder with the sets' files.")
-@click.option("--method", "methods", multiple=True, help="A method to compare; may be repeated. All, if none is named.")
-@click.option("--length", "lengths", multiple=True, type=int, help="A code length; may be repeated. 8 to 64, if none.")
-@click.option("--axis", type=click.Choice([*AXES, "both"]), default="both", help="At equal symbols, bits, or both.")
-@click.option("--runs", type=click.IntRange(1), default=10, show_default=True, help="Random splits of each set.")
-@click.option("--seed", type=click.IntRange(0), default=100, show_default=True, help="Seed of the first split.")
-@click.option("--train", type=int, default=1000, show_default=True, help="Vectors to learn from.")
-@click.option("--queries", type=int, help="Queries; up to 3000, if not given.")
+@click.option("--data", type=click.Path(path_type=Path), envvar="RANKHASH_DATA", help="Folder with the data sets.")
+@click.option("--method", "methods", multiple=True, help="Method to compare; may be repeated. By default all.")
 @click.option(
-    "--database", type=int, default=0, help="Vectors to search in, apart from the others; 0: the training set."
+    "--length", "lengths", multiple=True, type=int, help="Code length; may be repeated. By default seven from 8 to 64."
 )
-@click.option("--truth", type=click.Choice(["neighbors", "classes"]), default="neighbors", show_default=True)
-@click.option("--tune", is_flag=True, help="Choose each method's parameters by cross-validation, at every length.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Runs at a time, one core each.")
-@click.option("--again", is_flag=True, help="Do also the runs that are finished.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rankhash-reproduce"))
-@click.option("--results", type=click.Path(file_okay=False, path_type=Path), help="Raw results; OUT/raw, if not given.")
-@click.option("--report-only", is_flag=True, help="Run nothing; write the report of the runs that are finished.")
+@click.option(
+    "--axis",
+    type=click.Choice(["symbols", "bits", "both"]),
+    default="both",
+    show_default=True,
+    help="Compare at equal symbols, at equal bits, or both.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=10, show_default=True, help="Number of random splits per data set."
+)
+@click.option("--seed", type=click.IntRange(0), default=100, show_default=True, help="Seed of the first split.")
+@click.option("--train", type=int, default=1000, show_default=True, help="Number of training vectors.")
+@click.option("--queries", type=int, help="Number of queries. By default up to 3000.")
+@click.option(
+    "--database",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Number of vectors in a separate database; 0 searches the training vectors.",
+)
+@click.option(
+    "--truth",
+    type=click.Choice(["neighbors", "classes"]),
+    default="neighbors",
+    show_default=True,
+    help="Ground truth: near vectors, or vectors of the same class.",
+)
+@click.option("--tune", is_flag=True, help="Choose the parameters of each method by cross-validation at every length.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Parallel runs, one core each.")
+@click.option("--again", is_flag=True, help="Repeat finished runs.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("rankhash-reproduce"),
+    show_default=True,
+    help="Folder for the report.",
+)
+@click.option(
+    "--results", type=click.Path(file_okay=False, path_type=Path), help="Folder for raw results. By default OUT/raw."
+)
+@click.option("--report-only", is_flag=True, help="Write the report of the finished runs, without running any.")
 def command(
     names: tuple[str, ...],
     data: Path | None,
@@ -62,9 +88,16 @@ def command(
 ) -> None:
     """Repeat the paper's experiments on each DATASET and write a report with its six figures.
 
-    Finished runs are kept: a command that was stopped goes on where it was when it is given again. DATASET is digits,
-    mnist, fashion_mnist, cifar10-gist, labelme, peekaboom, or a file with vectors.
+    Finished runs are stored: an interrupted command resumes when it is run again. DATASET is digits, mnist,
+    fashion_mnist, cifar10-gist, labelme, peekaboom, or a file of vectors. As in the paper, methods learn from 1000
+    vectors (--train); to choose a method for vectors of your own, use rankhash compare.
     """
+    from ..datasets import load_dataset
+    from ..evaluation.methods import AXES, choose_methods
+    from ..evaluation.protocol import Protocol
+    from ..evaluation.run import LENGTHS, Experiment
+    from ..evaluation.store import Store
+
     chosen = tuple(choose_methods(methods or None))
     protocol = Protocol(train, queries, database, truth=truth)
     store = Store(results or out / "raw")
@@ -77,22 +110,28 @@ def command(
 
 
 def run(experiment: Experiment, store: Store, jobs: int, again: bool = False) -> list[Failure]:
-    """Do what is missing; the runs that could not be done."""
+    """The runs that failed, after all missing runs were executed."""
+    from ..evaluation.run import Failure
+    from ._progress import with_progress
+
     name, tasks = experiment.data.name, experiment.tasks() if again else experiment.missing(store)
     total = len(experiment.tasks())
     if len(tasks) < total:
         click.echo(f"{name}: {total - len(tasks)} of {total} runs are finished already", err=True)
     try:
-        outcomes = followed(experiment.run(tasks, store, jobs), len(tasks), name)
-        return [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        groups = experiment.groups(tasks)
+        outcomes = with_progress(experiment.run(groups, store, jobs), len(groups), name)
+        return [outcome for group in outcomes for outcome in group if isinstance(outcome, Failure)]
     except KeyboardInterrupt:
         raise click.ClickException(
-            f"stopped; the finished runs are kept in {store.folder}, and the same command goes on from there"
+            f"stopped; the finished runs are stored in {store.folder}, and the same command resumes there"
         ) from None
 
 
 def write(experiments: list[Experiment], store: Store, out: Path, failures: list[Failure]) -> None:
-    """Write the report of all runs with these settings and say where it is."""
+    """Write the report of all runs with these settings, and print its path."""
+    from ..evaluation.report import write_report
+
     for method, reason in sorted({(failure.task.method, failure.reason) for failure in failures}):
         click.echo(f"{method} is left out: {reason}", err=True)
     rows = {one.data.name: one.rows(store) for one in experiments}

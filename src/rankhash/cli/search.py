@@ -1,17 +1,22 @@
-"""``rankhash search``: the nearest items of queries."""
+"""``rankhash search``: the nearest items for queries."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from ..collection import Collection, Matches
+from .._types import F32
+from ..errors import UnknownIdError
 from ..readers import open_vectors
 from . import _common
+
+if TYPE_CHECKING:
+    from ..collection import Collection
 
 
 @click.command(
@@ -24,18 +29,20 @@ from . import _common
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("queries", type=str, required=False)
-@click.option("--like", multiple=True, metavar="ID", help="Search what is like this item; may be repeated.")
-@click.option("-k", type=int, default=10, show_default=True, help="How many items for each query.")
-@click.option("--where", metavar="FILTER", help="Only among items that pass a filter over the metadata.")
+@click.option("--like", multiple=True, metavar="ID", help="Use this item as a query; may be repeated.")
+@click.option("-k", type=int, default=10, show_default=True, help="Number of items per query.")
+@click.option("--where", metavar="FILTER", help="Search only items whose metadata match the filter.")
 @click.option(
     "--scoring",
-    type=click.Choice(["hamming", "weighted", "asymmetric"]),
-    default="hamming",
+    type=click.Choice(["auto", "hamming", "weighted", "asymmetric"]),
+    default="auto",
     show_default=True,
-    help="What a distance is.",
+    help="What a distance is; auto takes the best that the collection has.",
 )
-@click.option("--rerank", type=int, help="Order so many candidates by exact distances to the stored vectors.")
-@click.option("--radius", type=float, help="Leave out items whose codes are farther away.")
+@click.option("--rerank", type=int, help="Number of candidates to re-rank by their stored vectors; 0 for none.")
+@click.option("--recall", type=float, help="Share of the true neighbours to find, without a hasher.")
+@click.option("--group-by", metavar="FIELD", help="Of items with the same value in this field, only the nearest.")
+@click.option("--radius", type=float, help="Leave out items that are farther away.")
 @click.option("--with-metadata", is_flag=True, help="Show the metadata of what was found.")
 @click.option("--text-ids", is_flag=True, help="Take ids such as 17 as text, not as integers.")
 @_common.key_option
@@ -48,45 +55,78 @@ def command(
     where: str | None,
     scoring: str,
     rerank: int | None,
+    recall: float | None,
+    group_by: str | None,
     radius: float | None,
     with_metadata: bool,
     text_ids: bool,
     key: str | None,
     as_json: bool,
 ) -> None:
-    """Find the items of COLLECTION that are nearest to the vectors of the file QUERIES, or to items of it.
+    """Find the nearest items of the file COLLECTION for the vectors in the file QUERIES, or for the items --like ID.
 
-    With --json each query gives one line: {"query": 0, "ids": [...], "distances": [...]}.
+    With --json every query gives one line: {"query": 0, "ids": [...], "distances": [...]}.
     """
+    from ..collection import Collection
+
     if (queries is None) == (not like):
         raise click.UsageError("give either a file of queries or --like.")
-    options: dict[str, Any] = {"where": where, "scoring": scoring, "rerank": rerank, "radius": radius}
-    with Collection.open(collection) as items:
-        query = 0
-        for found in _answers(items, queries, key, _common.parse_ids(like, text=text_ids), k, options):
-            for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True):
-                names = [name for name in ids if name is not None]
-                described = [item.metadata for item in items.get(names)] if with_metadata else None
-                _print(query, names, distances, described, as_json=as_json)
-                query += 1
+    options: dict[str, Any] = {"where": where, "scoring": scoring, "rerank": rerank, "radius": radius, "recall": recall}
+    options["group_by"] = group_by
+    names = _common.parse_ids(like, text=text_ids)
+    with Collection.open(collection) as items, _hinting(items, names):
+        for query, (ids, distances, described) in enumerate(
+            row
+            for asked in _queries(queries, key, names)
+            for row in _search(items, asked, k, options, with_metadata=with_metadata)
+        ):
+            _print(query, ids, distances, described, as_json=as_json)
 
 
-def _answers(
-    items: Collection, queries: str | None, key: str | None, like: list[int | str], k: int, options: dict[str, Any]
-) -> Iterator[Matches]:
-    if queries is None:
-        yield items.search_ids(like, k, **options)
-        return
-    for block in open_vectors(queries, key).blocks(1024):
-        yield items.search(np.asarray(block.vectors), k, **options)
+@contextlib.contextmanager
+def _hinting(items: Collection, names: list[int | str]) -> Iterator[None]:
+    """Say what ids look like if one of ``names`` is unknown."""
+    try:
+        yield
+    except UnknownIdError as error:
+        if any(isinstance(name, int) and str(name) in items for name in names):
+            raise click.UsageError(f"{error}, but there is one of that text; add --text-ids.") from None
+        some = ", ".join(repr(name) for name in items.ids(limit=3))
+        raise click.UsageError(f"{error}; ids are such as {some}." if some else f"{error}, which is empty.") from None
+
+
+Row = tuple[list[Any], list[float], list[Any] | None]
+
+
+def _queries(path: str | None, key: str | None, like: list[int | str]) -> Iterator[F32 | list[int | str]]:
+    """The ids of the query items, or the vectors of a file, block by block."""
+    if path is None:
+        yield like
+    else:
+        for block in open_vectors(path, key).blocks(1024):
+            yield np.asarray(block.vectors)
+
+
+def _search(
+    items: Collection, asked: F32 | list[int | str], k: int, options: dict[str, Any], *, with_metadata: bool
+) -> Iterator[Row]:
+    """Ids, distances and metadata of the nearest items per query, all read from one commit."""
+    with items.snapshot() as snapshot:
+        search = snapshot.search_ids if isinstance(asked, list) else snapshot.search
+        found = search(asked, k, **options)
+        for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True):
+            names = [name for name in ids if name is not None]
+            described = [item.metadata for item in snapshot.get(names, vectors=False)] if with_metadata else None
+            yield names, distances[: len(names)], described
 
 
 def _print(query: int, ids: list[Any], distances: list[float], described: list[Any] | None, *, as_json: bool) -> None:
-    distances = distances[: len(ids)]
     if as_json:
         row: dict[str, Any] = {"query": query, "ids": ids, "distances": distances}
         click.echo(json.dumps(row | ({} if described is None else {"metadata": described}), ensure_ascii=False))
         return
+    if query == 0:
+        click.echo(f"{'query':>6}  {'distance':>10}  id" + ("" if described is None else "  metadata"))
     for i, (name, distance) in enumerate(zip(ids, distances, strict=True)):
         more = "" if described is None or described[i] is None else "  " + json.dumps(described[i], ensure_ascii=False)
         click.echo(f"{query:>6}  {distance:>10.4g}  {name}{more}")

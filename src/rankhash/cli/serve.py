@@ -1,4 +1,4 @@
-"""``rankhash serve``: collections over HTTP, and a page to look at them."""
+"""``rankhash serve``: collections over HTTP, with a page for browsing and searching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from ..collection import Collection
 from . import _common
 
 TOKEN = "RANKHASH_TOKEN"
@@ -21,41 +20,54 @@ TOKEN = "RANKHASH_TOKEN"
         "rankhash serve items.rankhash",
         "rankhash serve items.rankhash words.rankhash --port 9000",
         "rankhash serve items.rankhash --writable --token-file token.txt",
+        "rankhash serve --folder data --writable --token-file token.txt",
         "rankhash serve items.rankhash --host 0.0.0.0 --token-file token.txt",
     )
 )
-@click.argument("collections", nargs=-1, required=True, type=_common.existing)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.argument("collections", nargs=-1, type=_common.existing)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 chooses a free one.",
+)
 @click.option("--writable", is_flag=True, help="Let clients with the token add, replace and delete items.")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False),
+    help="Serve all .rankhash files of this folder; with --writable, clients can create collections in it.",
+)
 @click.option(
     "--token-file",
     type=_common.existing,
-    help=f"A file with the token that clients must send; or the environment variable {TOKEN}.",
+    help=f"File with the token that clients must send. By default the environment variable {TOKEN}, if it is set.",
 )
 @click.option(
     "--images",
     type=click.Path(exists=True, file_okay=False),
-    help="A folder with pictures; items name theirs in their metadata as image.",
+    help="Folder with image files; the metadata field image of an item is the name of its file.",
 )
 @click.option(
     "--text-encoder",
     metavar="MODULE:FUNCTION",
-    help="A function that turns a list of texts into vectors, so that text can be searched for.",
+    help="Function that turns a list of texts into vectors, for queries by text.",
 )
 @click.option(
     "--index",
-    type=click.Choice(["tables", "flat"]),
-    default="tables",
+    type=click.Choice(["lookup", "flat"]),
+    default="lookup",
     show_default=True,
-    help="How codes are kept in memory: tables are faster, flat takes less.",
+    help="Index in memory: lookup searches faster, flat takes less memory.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Threads of one search; every core if not given.")
+@click.option("--threads", type=click.IntRange(1), help="Threads per search. By default all cores.")
 def command(
     collections: tuple[str, ...],
     host: str,
     port: int,
     writable: bool,
+    folder: str | None,
     token_file: str | None,
     images: str | None,
     text_encoder: str | None,
@@ -64,39 +76,45 @@ def command(
 ) -> None:
     """Serve COLLECTIONS over HTTP: a JSON API under /v1, and a page at /.
 
-    Only this machine can reach it unless --host says otherwise; other addresses, and changes, need a token.
+    By default only this machine can reach the server. A token is needed for other addresses in --host, and for changes.
     """
+    from ..collection import Collection
+
     try:
         from ..server.app import create_app
         from ..server.run import run
     except ImportError as error:
         raise click.ClickException(
-            f"serving needs the extra server: pip install 'rankhash[server]' ({error})"
+            f"serving needs the extra server: pip install 'rankhash[server]' (in a checkout: '.[server]') ({error})"
         ) from None
-    from ..server.served import names_of
+    from ..server.served_collection import SUFFIX, names_of
     from ..server.settings import Settings
 
+    paths = [*collections]
+    if folder is not None:
+        paths += sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIX))
+    elif not paths:
+        raise click.UsageError("name the files of collections, or a --folder of them.")
     settings = Settings(
         host=host,
         port=port,
         writable=writable,
+        folder=folder if writable else None,
         token=_token(token_file),
         images=images,
         text_encoder=None if text_encoder is None else _function(text_encoder),
         n_threads=threads,
     )
     with contextlib.ExitStack() as stack:
-        opened = {
-            name: stack.enter_context(Collection.open(path, "rw" if writable else "r", index=index))
-            for name, path in zip(names_of(collections), collections, strict=True)
-        }
+        handles = (Collection.open(path, "rw" if writable else "r", index=index) for path in paths)
+        opened = dict(zip(names_of(paths), map(stack.enter_context, handles), strict=True))
         app = create_app(opened, settings)
-        click.echo(f"Reading {', '.join(opened)} …", err=True)
+        click.echo(f"Reading {', '.join(opened) or 'no collection yet'} …", err=True)
         run(app, settings, started=lambda address: click.echo(f"Serving {address} (Ctrl-C ends it)", err=True))
 
 
 def _token(path: str | None) -> str | None:
-    """The token of a file, or of the environment."""
+    """The token from a file, or from the environment."""
     source, text = f"the environment variable {TOKEN}", os.environ.get(TOKEN, "")
     if path is not None:
         with open(path, "rb") as file:
@@ -109,7 +127,7 @@ def _token(path: str | None) -> str | None:
 
 
 def _function(name: str) -> Any:
-    """What ``module:function`` names; modules of the working directory are found, too."""
+    """The function that ``module:function`` names; modules may also be in the working directory."""
     module, _, function = name.partition(":")
     folder = os.getcwd()
     sys.path.insert(0, folder)

@@ -1,9 +1,9 @@
-"""Connections to a collection's file: one a thread at a time, none shared with another process.
+"""Connections to a collection's file: each is used by one thread at a time and by one process only.
 
 ::
 
-    reading()   a transaction that sees one commit          many at once
-    writing()   a transaction that alone may change things  kept by COMMIT, or undone whole
+    reading()   a transaction that sees one commit     many at once
+    writing()   the only transaction that may change   one at a time; committed whole, or undone
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from ..errors import BusyError, FileFormatError, RankhashError, StorageError
+from ..errors import BusyError, DeadlineError, FileFormatError, RankhashError, StorageError
+from ._forking import FORKING
 from ._schema import read_setting
 
 MEMORY = ":memory:"
@@ -29,8 +31,11 @@ PRAGMAS = (
     "PRAGMA cache_size = -32768",
 )
 
+STEPS = 20_000
+"""Instructions of SQLite's virtual machine, about a millisecond, between two looks at the clock"""
+
 _inherited: list[sqlite3.Connection] = []
-"""Connections of the process that forked this one: SQLite allows neither to use nor to close them here."""
+"""Connections of the parent process: after a fork, SQLite allows neither to use nor to close them"""
 
 
 class Connections:
@@ -42,22 +47,24 @@ class Connections:
         self.writable = writable
         self.timeout = timeout
         self.identity: str | None = None
-        """What the file calls itself, once that is known: a file that took its place is noticed."""
+        """The identity that the file's settings hold, once it is known"""
+        self._inode: tuple[int, int] | None = None
         self._owner = os.getpid()
         self._closed = False
         self._free: list[sqlite3.Connection] = []
-        self._changing = threading.Lock()
-        self._alone = threading.Lock()  # a collection in memory is one connection
+        self._free_lock = threading.Lock()
+        self._memory_lock = threading.Lock()  # a collection in memory has one connection
 
     def close(self) -> None:
-        """Close every connection that nobody uses; the others when they come back."""
+        """Close the unused connections now and the others when they are returned."""
         self._closed = True
         if self._owner != os.getpid():
             _inherited.extend(self._free)
             self._free = []
-        while self._free:
-            with contextlib.suppress(sqlite3.Error):
-                self._free.pop().close()
+        with FORKING.using_sqlite():
+            while self._free:
+                with contextlib.suppress(sqlite3.Error):
+                    self._free.pop().close()
 
     def check_open(self) -> None:
         """Raise if the collection was closed."""
@@ -76,23 +83,47 @@ class Connections:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection in the only transaction that may change things; what it did is kept whole or not at all."""
-        if not self.writable:
-            raise StorageError(f'{self.path} was opened for reading; open it with mode="rw" to change it')
+        """A connection in the only transaction that may change the file; it is committed whole, or undone."""
+        self.check_writable()
         with self.borrowed() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
+                self.check_file()
                 yield connection
+                self.check_file()
                 connection.execute("COMMIT")
             except BaseException:
                 _roll_back(connection)
                 raise
 
+    def check_writable(self) -> None:
+        """Raise if the collection was opened for reading."""
+        if not self.writable:
+            raise StorageError(f'{self.path} was opened for reading; open it with mode="rw" to change it')
+
+    def check_file(self) -> None:
+        """Raise if the path no longer leads to the open file: what is written now would be lost."""
+        if self._inode is not None and _inode(self.path) != self._inode:
+            raise StorageError(f"{self.path} was deleted or replaced by another file; open it again")
+
+    @contextlib.contextmanager
+    def interrupting(self, connection: sqlite3.Connection, deadline: float | None) -> Iterator[None]:
+        """Interrupt SQL of this connection once ``time.monotonic`` has passed ``deadline`` (None: never)."""
+        if deadline is None:
+            yield
+            return
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+        try:
+            yield
+        finally:
+            connection.set_progress_handler(None, 0)
+
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[sqlite3.Connection]:
-        """A connection outside any transaction; SQLite's errors become ours."""
+        """A connection outside any transaction; errors of SQLite become errors of this package."""
         self._check_process()
-        with self._alone if self.path == MEMORY else contextlib.nullcontext(), self._errors():
+        alone = self._memory_lock if self.path == MEMORY else contextlib.nullcontext()
+        with FORKING.using_sqlite(), alone, self._errors():
             self.check_open()
             connection = self._take()
             try:
@@ -101,22 +132,31 @@ class Connections:
                 self._give(connection)
 
     def adopt(self, connection: sqlite3.Connection) -> None:
-        """Put a connection that was made elsewhere to use."""
+        """Add a connection that was made elsewhere to the unused ones."""
         self._give(connection)
 
     def _take(self) -> sqlite3.Connection:
-        with self._changing:
+        with self._free_lock:
             if self._free:
                 return self._free.pop()
+        inode = _inode(self.path)
         connection = connect(self.path, writable=self.writable, timeout=self.timeout)
         if self.identity is not None and read_setting(connection, "identity", str) != self.identity:
             connection.close()
             raise StorageError(f"{self.path} was replaced by another collection; open it again")
+        if self._inode is None:
+            self._inode = inode
+        elif inode != self._inode:
+            connection.close()
+            raise StorageError(f"{self.path} was deleted or replaced by another file; open it again")
         return connection
 
     def _give(self, connection: sqlite3.Connection) -> None:
-        with self._changing:
-            if not self._closed and self._owner == os.getpid():
+        if self._owner != os.getpid():  # forked while it was in use
+            _inherited.append(connection)
+            return
+        with self._free_lock:
+            if not self._closed:
                 self._free.append(connection)
                 return
         connection.close()
@@ -128,7 +168,7 @@ class Connections:
             raise StorageError("a collection in memory stays in the process that made it; use a file to share it")
         _inherited.extend(self._free)
         self._free, self._owner = [], os.getpid()
-        self._changing, self._alone = threading.Lock(), threading.Lock()
+        self._free_lock, self._memory_lock = threading.Lock(), threading.Lock()
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -140,12 +180,21 @@ class Connections:
             raise
         except sqlite3.Error as error:
             raise translated(error, self.path, self.timeout) from error
-        except UnicodeDecodeError as error:  # a message of SQLite about a damaged schema
-            raise FileFormatError(f"{self.path} is damaged: its text cannot be read") from error
+        except (UnicodeError, OverflowError) as error:  # input is checked before, so it comes from the file
+            raise FileFormatError(f"{self.path} is damaged: its text or its numbers cannot be read") from error
+
+
+def _inode(path: str) -> tuple[int, int] | None:
+    """The device and inode of a file; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def connect(path: str, *, writable: bool, timeout: float) -> sqlite3.Connection:
-    """A connection to a file that exists, read-only where it cannot or shall not be written."""
+    """A connection to an existing file, read-only unless ``writable``."""
     location = Path(os.path.abspath(path))
     can_write = os.access(location, os.W_OK) and os.access(location.parent, os.W_OK)
     if writable and not can_write:
@@ -181,7 +230,7 @@ def _connect(location: Path, mode: str, timeout: float, *, query_only: bool) -> 
 
 
 def prepare(connection: sqlite3.Connection, *, query_only: bool) -> None:
-    """Set what every connection needs."""
+    """Set the options that every connection needs."""
     for statement in PRAGMAS:
         connection.execute(statement)
     if query_only:
@@ -195,11 +244,13 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 
 def translated(error: sqlite3.Error, path: str, timeout: float) -> RankhashError:
-    """What an error of SQLite means for the user of a collection."""
+    """The error of this package for an error of SQLite."""
     text = str(error)
+    if text == "interrupted":
+        return DeadlineError("reading took too long and was interrupted; ask for less, or allow more time")
     if "locked" in text or "busy" in text:
         return BusyError(
-            f"somebody else is writing to {path} and did not finish within {timeout:g} s; "
+            f"timed out after {timeout:g} s waiting for another writer of {path}; "
             "try again later, or open it with a larger timeout"
         )
     if "full" in text:

@@ -1,44 +1,49 @@
-"""Ids, metadata and vectors of items, a row each.
+"""Ids and metadata of items, one row per item.
 
-An item whose id is its number and that has no metadata needs no row: ten million of them cost nothing.
+An item whose id is its number and that has no metadata needs no row: ten million of them take no space here.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..errors import FileFormatError, IdError, InvalidInputError
-from . import _chunks
+from .._types import I64
+from ..errors import DuplicateIdError, FileFormatError, IdError, UnknownIdError
+from . import _chunk_rows
+from ._metadata import encode
 
-I64 = NDArray[np.int64]
 Id = int | str
 
 MAX_ID_BYTES = 4096
-MAX_METADATA_BYTES = 16 << 20
 SMALLEST, LARGEST = -(2**63), 2**63 - 2
 _NAMES: dict[type, str] = {int: "integer", str: "text"}
 _TEXTS = (str, type(None))
-_SOME = 20_000  # values handed to SQLite at once
+_PART = 20_000  # values handed to SQLite at once
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_SUSPECT = re.compile(r"\\u[dD]|[0-9][eE]|[0-9]{300}")
+"""Escaped surrogates and numbers that may be infinite: parsed metadata are encoded once more, which refuses both"""
 
 
 # -- checks at the door --------------------------------------------------------------------------------------------
 
 
 def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None, *, unique: bool = True) -> list[Id]:
-    """Ids as Python integers and text, all different unless they need not be."""
+    """Ids as Python integers and strings; with ``unique`` (True) they must all be different."""
     if isinstance(ids, (str, bytes, int)) or not hasattr(ids, "__iter__"):
         raise IdError(f"ids must be a list of integers or strings, got {ids!r}")
-    names = ids.tolist() if isinstance(ids, np.ndarray) else [_plain(name) for name in ids]
+    if hasattr(ids, "to_pylist"):  # Arrow
+        ids = ids.to_pylist()
+    names = ids.tolist() if isinstance(ids, np.ndarray) and ids.dtype.kind in "iuU" else [_plain(name) for name in ids]
     if n is not None and len(names) != n:
         raise IdError(f"ids must be one for each of {n} vectors, got {len(names)}")
     kinds = {*map(type, names)}
@@ -50,12 +55,17 @@ def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None, *, unique: bool
     if unique and len({*names}) < len(names):
         seen: set[Id] = set()
         again = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise IdError(f"the id {again!r} is given more than once")
+        raise DuplicateIdError(f"the id {again!r} is given more than once")
     return names
 
 
 def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, (np.integer, np.str_)) else name
+    """An id in Python's own type: integers of any type, whole floats, text and UUIDs."""
+    if isinstance(name, (np.integer, np.floating, np.str_)):
+        name = name.item()
+    if isinstance(name, float) and name.is_integer():
+        return int(name)
+    return str(name) if isinstance(name, uuid.UUID) else name
 
 
 def _check_id(name: Id) -> None:
@@ -71,32 +81,11 @@ def _check_id(name: Id) -> None:
         raise IdError(f"text ids have 1 to {MAX_ID_BYTES} bytes without NUL, got {name[:40]!r}")
 
 
-def as_texts(metadata: Sequence[Any], n: int) -> list[str | None]:
-    """Metadata as JSON text, None where there is none."""
-    if isinstance(metadata, (str, bytes, dict)) or not hasattr(metadata, "__len__") or len(metadata) != n:
-        got = f"{len(metadata)} of them" if isinstance(metadata, (list, tuple)) else type(metadata).__name__
-        raise InvalidInputError(f"metadata must be a list of one dict or None for each of {n} vectors, got {got}")
-    return [None if fields is None else _text(fields, i) for i, fields in enumerate(metadata)]
-
-
-def _text(fields: Any, row: int) -> str:
-    if not isinstance(fields, dict):
-        raise InvalidInputError(f"metadata must be dicts, but row {row} has {fields!r:.60}")
-    try:
-        text = _encode(fields)
-        n_bytes = len(text.encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"metadata must be what JSON can hold, but row {row} is not: {error}") from None
-    if n_bytes > MAX_METADATA_BYTES:
-        raise InvalidInputError(f"metadata of row {row} take {n_bytes} bytes; at most {MAX_METADATA_BYTES} can be kept")
-    return text
-
-
 # -- ids -----------------------------------------------------------------------------------------------------------
 
 
 def insert(connection: sqlite3.Connection, first: int, ids: Sequence[Id], texts: Sequence[str | None] | None) -> None:
-    """Keep the ids and metadata of the numbers from ``first`` on; sqlite3.IntegrityError if an id is taken."""
+    """Store the ids and metadata of the numbers from ``first`` on; sqlite3.IntegrityError if an id is taken."""
     rows = zip(range(first, first + len(ids)), ids, texts or repeat(None), strict=False)
     connection.executemany(
         "INSERT INTO items (number, id, metadata, checksum) VALUES (?, ?, ?, ?)",
@@ -105,42 +94,63 @@ def insert(connection: sqlite3.Connection, first: int, ids: Sequence[Id], texts:
 
 
 def find(connection: sqlite3.Connection, ids: Sequence[Id]) -> I64:
-    """The numbers of ids; -1 for those that are not there."""
+    """The numbers of ids; -1 for ids that are not in the collection."""
     numbers: dict[Id, int] = {}
     for some in _parts(ids):
         query = "SELECT id, number FROM items WHERE id IN (SELECT value FROM json_each(?))"
-        numbers.update(connection.execute(query, (_encode(some),)).fetchall())
+        numbers.update(connection.execute(query, (encode(some),)).fetchall())
     found = np.fromiter((numbers.get(name, -1) for name in ids), np.int64, len(ids))
     bare = [(i, name) for i, name in enumerate(ids) if found[i] < 0 and isinstance(name, int) and name >= 0]
     if bare:
         places, own = (np.array(column, np.int64) for column in zip(*bare, strict=True))
-        kept, named = _chunks.look_up(connection, own)
+        kept, named = _chunk_rows.look_up(connection, own)
         found[places] = np.where(kept & ~named, own, -1)
     return found
 
 
 def find_all(connection: sqlite3.Connection, ids: Sequence[Id]) -> I64:
-    """The numbers of ids, all of which must be there."""
+    """The numbers of ids, all of which must be in the collection."""
     numbers = find(connection, ids)
     missing = np.flatnonzero(numbers < 0)
     if len(missing):
-        raise IdError(f"the id {ids[missing[0]]!r} is not in the collection")
+        raise UnknownIdError(f"the id {ids[missing[0]]!r} is not in the collection")
     return numbers
 
 
 def read(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, tuple[Id, str | None]]:
-    """Id and metadata of numbers that are there, checked."""
+    """Id and metadata text of numbers that are in the collection, checked."""
     rows: dict[int, tuple[Id, str | None]] = {}
     for some in _parts(numbers):
         query = "SELECT number, id, metadata, checksum FROM items WHERE number IN (SELECT value FROM json_each(?))"
-        for number, name, text, checksum in connection.execute(query, (_encode(some),)):
+        for number, name, text, checksum in connection.execute(query, (encode(some),)):
             check_row(number, name, text, checksum)
             rows[number] = (name, text)
     bare = np.array([number for number in numbers if number not in rows], np.int64)
-    kept, named = _chunks.look_up(connection, bare)
+    kept, named = _chunk_rows.look_up(connection, bare)
     if (named | ~kept).any():
         raise FileFormatError(f"is damaged: the id of number {bare[named | ~kept][0]} is lost")
     return rows | {number: (number, None) for number in bare.tolist()}
+
+
+def values(connection: sqlite3.Connection, numbers: Sequence[int], path: str) -> dict[int, tuple[str, Any]]:
+    """The type and the value of a field, by number, of the items that have it."""
+    known: dict[int, tuple[str, Any]] = {}
+    for some in _parts(numbers):
+        query = """SELECT number, json_type(metadata, ?), json_extract(metadata, ?) FROM items
+            WHERE number IN (SELECT value FROM json_each(?)) AND json_type(metadata, ?) IS NOT NULL"""
+        rows = connection.execute(query, (path, path, encode(some), path))
+        known |= {number: (kind, value) for number, kind, value in rows}
+    return known
+
+
+def metadata_bytes(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, int]:
+    """The length in bytes of the metadata of those numbers that have a row."""
+    sizes: dict[int, int] = {}
+    for some in _parts(numbers):
+        query = """SELECT number, ifnull(length(CAST(metadata AS BLOB)), 0) FROM items
+            WHERE number IN (SELECT value FROM json_each(?))"""
+        sizes.update(connection.execute(query, (encode(some),)))
+    return sizes
 
 
 def check_row(number: int, name: Any, text: Any, checksum: Any) -> None:
@@ -151,29 +161,36 @@ def check_row(number: int, name: Any, text: Any, checksum: Any) -> None:
 
 
 def parse(text: str | None) -> dict[str, Any] | None:
-    """Metadata from JSON text."""
+    """Metadata from JSON text; FileFormatError if ``_metadata.as_text`` could not have written the text."""
+    if text is None:
+        return None
     try:
-        fields = None if text is None else json.loads(text)
+        fields = json.loads(text, parse_constant=_refuse_constant)
+        if _SUSPECT.search(text):
+            encode(fields).encode()
     except (ValueError, RecursionError):
         raise FileFormatError("is damaged: metadata are not JSON") from None
-    if fields is not None and not isinstance(fields, dict):
+    if not isinstance(fields, dict):
         raise FileFormatError("is damaged: metadata are not a JSON object")
     return fields
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
 def delete(connection: sqlite3.Connection, numbers: I64) -> int:
-    """Remove the rows and the vectors of numbers; returns how many rows of ``items`` that were."""
+    """Delete the rows of numbers; returns how many there were."""
     deleted = 0
     for some in _parts(numbers.tolist()):
-        values = (_encode(some),)
-        connection.execute("DELETE FROM vectors WHERE number IN (SELECT value FROM json_each(?))", values)
+        values = (encode(some),)
         rows = connection.execute("DELETE FROM items WHERE number IN (SELECT value FROM json_each(?))", values)
         deleted += rows.rowcount
     return deleted
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (values[start : start + _SOME] for start in range(0, len(values), _SOME))
+    return (values[start : start + _PART] for start in range(0, len(values), _PART))
 
 
 def _checksum(number: int, name: Id, text: str | None) -> int:

@@ -1,4 +1,4 @@
-"""A lock that many may share or one may have alone."""
+"""A readers-writer lock that prefers writers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class SharedLock:
-    """Searches share it, changes have it alone; whoever waits to be alone goes before new sharers."""
+    """Searches hold it shared, updates of the index exclusively; a waiting writer goes before new readers."""
 
     def __init__(self) -> None:
         self._state = threading.Condition()
@@ -18,7 +18,7 @@ class SharedLock:
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
-        """Held together with others who share."""
+        """Hold it together with other readers."""
         with self._state:
             self._state.wait_for(lambda: not self._alone and not self._waiting)
             self._sharing += 1
@@ -31,7 +31,7 @@ class SharedLock:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Held by nobody else."""
+        """Hold it exclusively."""
         with self._state:
             self._waiting += 1
             try:

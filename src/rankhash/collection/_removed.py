@@ -1,4 +1,4 @@
-"""Which numbers were removed: pages of bits, each with a checksum and the generation that changed it last."""
+"""Removed numbers, as pages of bits: each page has a checksum and the generation that changed it last."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import sqlite3
 import zlib
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import I64, U8, Flags
 from ..errors import FileFormatError
 from ._schema import has_types
 
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-
 PAGE = 1 << 14
-"""Numbers in a page, so that its bits and their row fit into one page of the file."""
+"""Numbers per page: its bits and their row fit into one page of the file"""
+MAX_PAGE = 2**63 // PAGE - 1
 
 
 def mark_removed(connection: sqlite3.Connection, numbers: I64, generation: int) -> None:
@@ -29,7 +27,7 @@ def mark_removed(connection: sqlite3.Connection, numbers: I64, generation: int) 
         connection.execute("REPLACE INTO removed (page, generation, checksum, bitmap) VALUES (?, ?, ?, ?)", row)
 
 
-def are_removed(connection: sqlite3.Connection, numbers: I64) -> NDArray[np.bool_]:
+def are_removed(connection: sqlite3.Connection, numbers: I64) -> Flags:
     """Which of the numbers were removed."""
     found = np.zeros(len(numbers), bool)
     if len(numbers):
@@ -70,7 +68,7 @@ def _checked(page: int, bitmap: bytes, checksum: int) -> U8:
     if (
         not has_types((bitmap, checksum), bytes, int)
         or len(bitmap) != PAGE // 8
-        or page < 0
+        or not 0 <= page <= MAX_PAGE
         or checksum != _checksum(page, bitmap)
     ):
         raise FileFormatError(f"is damaged: page {page} of the removed items does not match its checksum")

@@ -1,4 +1,4 @@
-"""Reading everything once, and saying what is damaged."""
+"""Reading the whole file once, and reporting what is damaged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..errors import FileFormatError, StorageError
-from . import _chunks, _items, _removed, _vectors, _where
+from . import _chunk_rows, _chunks, _facets, _items, _removed, _vector_rows
 from ._connections import translated
-from ._memory import Memory
-from ._schema import read_state
-from ._store import Store
+from ._database import Database
+from ._replica import Replica
+from ._schema import read_counters
 from .results import CheckReport
 
 MAX_PROBLEMS = 100
 
 
 def check_file(path: str | os.PathLike[str], *, timeout: float = 5.0) -> CheckReport:
-    """What is damaged in the file of a collection, also if it cannot be opened for that.
+    """A report on damage in the file of a collection, also if the damage prevents opening it.
+
+    ``timeout`` is the number of seconds to wait for a writer; default 5.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -32,23 +34,23 @@ def check_file(path: str | os.PathLike[str], *, timeout: float = 5.0) -> CheckRe
     """
     name = os.fspath(path)
     try:
-        store = Store.open(name, writable=False, timeout=timeout)
+        database = Database.open(name, writable=False, timeout=timeout)
     except FileFormatError as error:
         return CheckReport(0, 0, (str(error).removeprefix(f"{name} "),))
     try:
-        return check_store(store)
+        return check_database(database)
     finally:
-        store.connections.close()
+        database.connections.close()
 
 
-def check_store(store: Store) -> CheckReport:
-    """What is damaged in an open collection."""
+def check_database(database: Database) -> CheckReport:
+    """A report on damage in an open collection."""
     problems: list[str] = []
-    with store.connections.reading() as connection:
+    with database.connections.reading() as connection:
         for part in (_structure, _chunk_problems, _removed_problems, _item_problems, _vector_problems, _together):
-            problems += _found_by(part, store, connection, MAX_PROBLEMS - len(problems))
+            problems += _found_by(part, database, connection, MAX_PROBLEMS - len(problems))
         try:
-            n_items = read_state(connection).n_items
+            n_items = read_counters(connection).n_items
             n_chunks = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
         except (FileFormatError, sqlite3.DatabaseError):
             n_items = n_chunks = 0
@@ -56,38 +58,47 @@ def check_store(store: Store) -> CheckReport:
 
 
 def _found_by(
-    part: Callable[[Store, sqlite3.Connection], Iterator[str]],
-    store: Store,
+    part: Callable[[Database, sqlite3.Connection], Iterator[str]],
+    database: Database,
     connection: sqlite3.Connection,
     room: int,
 ) -> list[str]:
     problems: list[str] = []
     try:
-        for problem in part(store, connection):
+        for problem in part(database, connection):
             if len(problems) >= room:
                 break
             problems.append(problem)
     except FileFormatError as error:
         problems.append(str(error))
     except sqlite3.DatabaseError as error:
-        meaning = translated(error, store.connections.path, 0)
+        meaning = translated(error, database.connections.path, 0)
         if isinstance(meaning, StorageError):
             raise
         problems.append(f"is damaged: {error}")
+    except (ValueError, OverflowError) as error:  # from numbers or text that no collection writes
+        problems.append(f"is damaged: its rows cannot be read: {error}")
     return [problem.removeprefix("is damaged: ") for problem in problems[:room]]
 
 
-def _structure(_: Store, connection: sqlite3.Connection) -> Iterator[str]:
+def _structure(_: Database, connection: sqlite3.Connection) -> Iterator[str]:
     for (line,) in connection.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})"):
         if line != "ok":
             yield f"SQLite: {line}"
 
 
-def _chunk_problems(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
+def _chunk_problems(database: Database, connection: sqlite3.Connection) -> Iterator[str]:
+    encoding = database.encoding_of(connection, read_counters(connection))
+    for format in (encoding.codes, None if encoding.in_rows else encoding.vectors):
+        if format is not None:
+            yield from _problems_of(connection, format)
+
+
+def _problems_of(connection: sqlite3.Connection, format: _chunks.RowFormat) -> Iterator[str]:
     previous = -1
-    for (last,) in connection.execute("SELECT last FROM chunks ORDER BY last").fetchall():
+    for (last,) in connection.execute(f"SELECT last FROM {format.table} ORDER BY last").fetchall():
         try:
-            chunk = _chunks.read_one(connection, store.layout, last)
+            chunk = _chunks.read_one(connection, format, last)
         except FileFormatError as error:
             yield str(error)
             continue
@@ -96,7 +107,7 @@ def _chunk_problems(store: Store, connection: sqlite3.Connection) -> Iterator[st
         previous = chunk.last
 
 
-def _removed_problems(_: Store, connection: sqlite3.Connection) -> Iterator[str]:
+def _removed_problems(_: Database, connection: sqlite3.Connection) -> Iterator[str]:
     for (page,) in connection.execute("SELECT page FROM removed").fetchall():
         try:
             _removed.read_page(connection, page)
@@ -104,7 +115,7 @@ def _removed_problems(_: Store, connection: sqlite3.Connection) -> Iterator[str]
             yield str(error)
 
 
-def _item_problems(_: Store, connection: sqlite3.Connection) -> Iterator[str]:
+def _item_problems(_: Database, connection: sqlite3.Connection) -> Iterator[str]:
     for row in connection.execute("SELECT number, id, metadata, checksum FROM items ORDER BY number"):
         try:
             _items.check_row(*row)
@@ -113,43 +124,41 @@ def _item_problems(_: Store, connection: sqlite3.Connection) -> Iterator[str]:
             yield str(error)
 
 
-def _vector_problems(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
-    n_features, kind = store.hasher.n_features_in_, store.store_vectors
-    for number, checksum, data in connection.execute("SELECT number, checksum, vector FROM vectors ORDER BY number"):
-        if kind == "none":
-            yield f"there is a vector of number {number}, but vectors are not stored"
-            continue
-        try:
-            vector = _vectors.parsed(number, checksum, data, kind, n_features)
-        except FileFormatError as error:
-            yield str(error)
-            continue
-        if not np.isfinite(vector).all():
-            yield f"the vector of number {number} is not finite"
+def _vector_problems(database: Database, connection: sqlite3.Connection) -> Iterator[str]:
+    """Damage of vectors in rows, as a file of version 1 has them, and vectors where none are stored."""
+    encoding = database.encoding_of(connection, read_counters(connection))
+    table = "vectors" if encoding.in_rows else "vector_chunks"
+    if encoding.vectors is None and connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
+        yield "there are vectors, but vectors are not stored"
+    elif encoding.in_rows and encoding.vectors is not None:
+        yield from _vector_rows.problems(connection, encoding.vectors)
 
 
-def _together(store: Store, connection: sqlite3.Connection) -> Iterator[str]:
-    """Whether chunks, removed items, rows and the state tell one story."""
-    state = read_state(connection)
-    memory = Memory(store.layout, "flat")
-    memory.follow(connection, state)
-    numbers = memory.index.ids
-    if len(numbers) and numbers[-1] >= state.next_number:
-        yield f"number {numbers[-1]} is there, but the next one is {state.next_number}"
+def _together(database: Database, connection: sqlite3.Connection) -> Iterator[str]:
+    """Contradictions between chunks, removed items, rows and counters."""
+    counters = read_counters(connection)
+    encoding = database.encoding_of(connection, counters)
+    replica = Replica("flat")
+    replica.follow(connection, counters, encoding)
+    numbers = replica.numbers
+    if len(numbers) and numbers[-1] >= counters.next_number:
+        yield f"number {numbers[-1]} is there, but the next one is {counters.next_number}"
     n_rows = connection.execute("SELECT count(*) FROM items NOT INDEXED").fetchone()[0]
-    if n_rows != state.n_rows:
-        yield f"{n_rows} rows of items are left of {state.n_rows}"
-    for table, all_of_them in (("items", False), ("vectors", store.store_vectors != "none")):
-        rows = connection.execute(f"SELECT number FROM {table} ORDER BY number")
-        named = np.fromiter((number for (number,) in rows), np.int64)
-        strange = np.setdiff1d(named, numbers, assume_unique=True)
-        if len(strange):
-            yield f"the table {table} has number {strange[0]}, which has no code"
-        if all_of_them and len(named) < len(numbers):
-            yield f"{len(numbers) - len(named)} items have no vector"
-    _, have_rows = _chunks.look_up(connection, numbers)
+    if n_rows != counters.n_rows:
+        yield f"{n_rows} rows of items are left of {counters.n_rows}"
+    rows = connection.execute("SELECT number FROM items ORDER BY number")
+    strange = np.setdiff1d(np.fromiter((number for (number,) in rows), np.int64), numbers, assume_unique=True)
+    if len(strange):
+        yield f"the table items has number {strange[0]}, which is not in the collection"
+    if encoding.store_vectors is not None:
+        replica.with_vectors(connection)
+    if encoding.hasher is None:
+        kept, _ = _chunk_rows.look_up(connection, numbers)
+        if not kept.all():
+            yield f"the table chunks lacks number {numbers[~kept][0]}"
+    _, have_rows = _chunk_rows.look_up(connection, numbers)
     if have_rows.sum() != n_rows:
         yield f"{have_rows.sum()} items belong into the table items, which has {n_rows} rows"
-    for path, field in _where.read_fields(connection).items():
-        if _where.count_missing(connection, path, field):
-            yield f"the index of the field {_where.field_name(path)} is not complete; drop it and make it again"
+    for path, field in _facets.read_fields(connection).items():
+        if _facets.count_missing(connection, path, field):
+            yield f"the index of the field {_facets.field_name(path)} is not complete; drop it and make it again"

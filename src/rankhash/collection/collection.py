@@ -1,28 +1,30 @@
-"""The public face of a collection."""
+"""The public class of a collection."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from .._checks import check_choice, check_number
+from ..duplicates.pairs import MAX_PAIRS
 from ..errors import InvalidInputError
 from ..hashers import Hasher
-from ..vectors import as_vectors
-from . import _items, _vectors, transfer
+from ..vector_index.numbered import METRICS
+from . import _vectors
 from ._connections import MEMORY
-from ._following import Following, View
+from ._database import Database
+from ._duplicates import ItemPairs, pairs_of_items, pairs_with_items
 from ._items import Id
-from ._memory import KINDS
-from ._store import Store
-from .check import check_store
-from .filters import field_path
-from .reading import Reading
-from .results import CheckReport, Stats
+from ._learner import Learner
+from ._reader import Reader
+from ._replica import KINDS
+from ._view import View
+from ._write_methods import WriteMethods
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -31,26 +33,22 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 MODES = {"r": False, "rw": True}
-
-
-def _check_index(index: str) -> None:
-    if index not in KINDS:
-        raise InvalidInputError(f"index must be one of {', '.join(KINDS)}, got {index!r}")
+INDEXES = tuple(KINDS)
 
 
 def _reopen(path: str, mode: str, index: str) -> Collection:
     return Collection.open(path, mode, index=index)
 
 
-class Collection(Reading):
+class Collection(WriteMethods):
     """Items with ids, metadata and codes in one file, searched in memory.
 
-    Any number of threads and processes may read; one at a time may change it, and others see the change with their
-    next call. What a call that changes it has returned from is on the disk. Make one with :meth:`create`, open it with
-    :meth:`open`, and close it, best with ``with``.
+    Any number of threads and processes may read a collection; one at a time may change it. Changes are durable once
+    the call returns, and other handles see them with their next call. [`Collection.create`][rankhash.Collection.create]
+    makes a collection, [`Collection.open`][rankhash.Collection.open] opens one; close it, best by ``with``.
 
-    Order of results: by distance; of equal distances the item that was added earlier comes first. An item that was
-    replaced counts as added when it was replaced.
+    Results are ordered by distance; at equal distance the item that was added earlier comes first. An item that is
+    replaced counts as added at its replacement.
 
     Examples
     --------
@@ -67,17 +65,20 @@ class Collection(Reading):
     364
     """
 
-    def __init__(self, store: Store, index: str = "auto") -> None:
-        self._store = store
+    def __init__(self, database: Database, index: str = "auto") -> None:
+        self._database = database
         self._index = index
-        self._following = Following(store, index)
+        self._reader = Reader(database, index)
+        self._learner = Learner(database, self._reader)
 
     @classmethod
     def create(
         cls,
-        path: PathLike,
-        hasher: Hasher,
+        path: PathLike | None,
+        hasher: Hasher | None = None,
         *,
+        metric: str | None = None,
+        recall: float = 0.95,
         store_vectors: str | None = None,
         index: str = "auto",
         timeout: float = 5.0,
@@ -87,57 +88,84 @@ class Collection(Reading):
         Parameters
         ----------
         path
-            The file to make, which must not be there yet; or ``":memory:"``.
+            The file to make, which must not exist; ``":memory:"`` or None for a collection in memory.
         hasher
-            A fitted hasher; it is kept in the file.
+            A fitted hasher, which is stored in the file. None (the default) keeps the vectors and compares them by the
+            metric.
+        metric
+            How vectors are compared: ``"cosine"``, ``"euclidean"`` or ``"dot"``, with the distances 1 - cosine, the
+            Euclidean distance, and the negative inner product. None (the default) is ``"cosine"``; with a hasher,
+            whose codes are compared first, ``"euclidean"``.
+        recall
+            The share of the true neighbours that searches without a hasher find on average; 0.95 by default.
         store_vectors
-            ``"float16"`` or ``"float32"`` to keep the vectors as well, for re-ranking; None for codes alone.
+            ``"float16"`` or ``"float32"`` stores the vectors. None (the default) stores them as ``"float32"`` without
+            a hasher; with one, which needs them for re-ranking only, they are not stored.
         index
-            What searches of this handle read, always with the same answers: see :meth:`open`.
+            The index in memory, as in [`Collection.open`][rankhash.Collection.open]; ``"auto"`` by default.
         timeout
-            Seconds to wait for somebody else who is writing.
+            Seconds to wait for another writer; 5 by default.
         """
-        if not isinstance(hasher, Hasher):
-            raise InvalidInputError(f"hasher must be a fitted rankhash hasher, got {hasher!r:.80}")
+        if hasher is not None and not isinstance(hasher, Hasher):
+            raise InvalidInputError(f"hasher must be a fitted rankhash hasher or None, got {hasher!r:.80}")
         if store_vectors is not None and store_vectors not in _vectors.DTYPES:
             raise InvalidInputError(f'store_vectors must be None, "float16" or "float32", got {store_vectors!r}')
-        _check_index(index)
-        return cls(Store.create(os.fspath(path), hasher, store_vectors or "none", timeout), index)
+        check_choice("index", index, INDEXES)
+        recall = check_number("recall", recall, 0, 1)
+        if metric is not None:
+            check_choice("metric", metric, METRICS)
+        if hasher is None:
+            metric, store_vectors = metric or "cosine", store_vectors or "float32"
+        name = MEMORY if path is None else os.fspath(path)
+        return cls(Database.create(name, hasher, store_vectors, metric or "euclidean", recall, timeout), index)
 
     @classmethod
     def open(cls, path: PathLike, mode: str = "r", *, index: str = "auto", timeout: float = 5.0) -> Collection:
-        """The collection of a file, for reading (``"r"``) or also for changes (``"rw"``).
+        """The collection of an existing file.
 
-        Searches compare all codes, or with ``index="tables"`` look them up in hash tables, which are made in memory by
-        a thread beside the searches, from the second one on, and take some 12 bytes a code and table more; ``"flat"``
-        never has them, ``"auto"`` from a million codes on. Answers are always the same. :meth:`stats` says which is
-        in use.
+        Parameters
+        ----------
+        path
+            The file.
+        mode
+            ``"r"`` (the default) for reading, ``"rw"`` also for changes.
+        index
+            The index in memory; results are the same with each. ``"flat"`` compares all codes. ``"lookup"`` looks them
+            up in hash tables, which take about 12 bytes per code and table; a thread makes them from the second search
+            on. ``"auto"`` (the default) has hash tables from a million codes on.
+            [`Collection.stats`][rankhash.Collection.stats] says which is in use.
+        timeout
+            Seconds to wait for another writer; 5 by default.
         """
         if mode not in MODES:
             raise InvalidInputError(f'mode must be "r" or "rw", got {mode!r}')
-        _check_index(index)
-        return cls(Store.open(os.fspath(path), writable=MODES[mode], timeout=timeout), index)
+        check_choice("index", index, INDEXES)
+        collection = cls(Database.open(os.fspath(path), writable=MODES[mode], timeout=timeout), index)
+        collection._learner.consider(len(collection))
+        return collection
 
-    # -- what it is ------------------------------------------------------------------------------------------------
+    # -- the handle ------------------------------------------------------------------------------------------------
 
     @property
     def path(self) -> str:
         """The file, or ``":memory:"``."""
-        return self._store.connections.path
+        return self._database.connections.path
 
     @property
     def mode(self) -> str:
         """``"r"`` or ``"rw"``."""
-        return "rw" if self._store.connections.writable else "r"
+        return "rw" if self._database.connections.writable else "r"
 
     def __repr__(self) -> str:
-        layout = self.layout
-        return f"Collection({self.path!r}, {layout.n_symbols} symbols of arity {layout.arity}, mode={self.mode!r})"
+        layout, metric = self.layout, self.metric
+        what = f"{metric=}" if layout is None else f"{layout.n_symbols} symbols of arity {layout.arity}"
+        return f"Collection({self.path!r}, {what}, mode={self.mode!r})"
 
     def close(self) -> None:
-        """Close the file; a collection in memory is gone."""
-        self._following.stop()
-        self._store.connections.close()
+        """Close the file; a collection in memory is discarded."""
+        self._learner.stop()
+        self._reader.stop()
+        self._database.connections.close()
 
     def __enter__(self) -> Self:
         return self
@@ -154,101 +182,21 @@ class Collection(Reading):
             raise InvalidInputError("a collection in memory stays in its process; use a file to share it")
         return _reopen, (os.path.abspath(self.path), self.mode, self._index)
 
-    # -- changes ---------------------------------------------------------------------------------------------------
-
-    def add(
-        self,
-        vectors: ArrayLike,
-        ids: Sequence[Id] | ArrayLike | None = None,
-        metadata: Sequence[dict[str, Any] | None] | None = None,
-    ) -> list[Id]:
-        """Add items and return their ids: all of them, or on any error none.
-
-        Parameters
-        ----------
-        vectors
-            (n, n_features)
-        ids
-            Integers or strings that are not in the collection; without them items get the numbers after the largest
-            integer id so far.
-        metadata
-            A dict that JSON can hold, or None, for each vector.
-        """
-        batch = self._batch(vectors, ids, metadata)
-        with self._store.changing() as change:
-            return batch.add_to(change)
-
-    def add_codes(
-        self,
-        codes: ArrayLike,
-        ids: Sequence[Id] | ArrayLike | None = None,
-        metadata: Sequence[dict[str, Any] | None] | None = None,
-    ) -> list[Id]:
-        """Add items whose codes ``(n, n_bytes)`` were made by this collection's hasher; otherwise as :meth:`add`."""
-        self._refuse_codes()
-        batch = transfer.Batch.of(self.layout.check(codes), None, ids, metadata)
-        with self._store.changing() as change:
-            return batch.add_to(change)
-
-    def upsert(
-        self,
-        vectors: ArrayLike,
-        ids: Sequence[Id] | ArrayLike,
-        metadata: Sequence[dict[str, Any] | None] | None = None,
-    ) -> None:
-        """Replace the items of ids that are in the collection, metadata included, and add the others."""
-        batch = self._batch(vectors, ids, metadata)
-        with self._store.changing() as change:
-            batch.replace_in(change)
-
-    def delete(self, ids: Sequence[Id] | ArrayLike | None = None, *, where: str | None = None) -> int:
-        """Remove items by their ids, or those that a filter passes; returns how many.
-
-        An id that is not in the collection is an error, and then nothing is removed.
-        """
-        if (ids is None) == (where is None):
-            raise InvalidInputError("delete needs either ids or where")
-        names = None if ids is None else _items.as_ids(ids)
-        with self._store.changing() as change:
-            if names is None:
-                numbers = self._following.passing(change.connection, change.state, str(where))
-            else:
-                numbers = _items.find_all(change.connection, names)
-            change.remove(numbers)
-        return len(numbers)
-
-    def compact(self) -> None:
-        """Drop what removed items left behind and give the room back to the disk."""
-        with self._store.changing() as change:
-            change.compact()
-        self._store.vacuum()
-
-    def index_field(self, field: str, *, drop: bool = False) -> None:
-        """Make an index of a metadata field, such as ``"price"`` or ``"size.width"``, or drop it.
-
-        Filters give the same answers with and without; with it, the first use of a filter that passes few items is
-        fast.
-        """
-        self._store.index_field(field_path(field), drop=drop)
-
-    def _batch(self, vectors: Any, ids: Any, metadata: Any) -> transfer.Batch:
-        codes = self.hasher.encode(vectors)
-        stored = None
-        if self.store_vectors is not None:
-            stored = _vectors.rounded(as_vectors(vectors), self.store_vectors)
-        return transfer.Batch.of(codes, stored, ids, metadata)
-
-    def _refuse_codes(self) -> None:
-        if self.store_vectors is not None:
-            raise InvalidInputError("this collection stores vectors, so that codes alone cannot be added; use add")
-
     # -- reading ---------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """The newest commit, for several questions that must see the same items; for one thread.
+    def snapshot(self, *, timeout: float | None = None, warn: bool = True) -> Iterator[Snapshot]:
+        """The newest commit, for several reads that must see the same items; for one thread.
 
-        Changes that others make meanwhile are not seen in it; keep it short, since they may have to wait for its end.
+        Changes of others are not visible in it. Keep it short, since changes may have to wait for its end.
+
+        Parameters
+        ----------
+        timeout
+            Seconds after which a read of the file, such as a filter's, is interrupted with DeadlineError; None (the
+            default) for no limit.
+        warn
+            Whether filters that test fields which no item has give a warning; True by default.
 
         Examples
         --------
@@ -259,59 +207,47 @@ class Collection(Reading):
         ...     [item.metadata for item in now.get(now.ids(where="size > 1"))]
         [{'size': 2}]
         """
-        with self._following.now() as view:
-            yield Snapshot(self._store, self._following, view)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._reader.view(deadline, warn=warn) as view:
+            yield Snapshot(self._database, self._reader, view)
 
-    def _now(self) -> contextlib.AbstractContextManager[View]:
-        return self._following.now()
-
-    def __len__(self) -> int:
-        return self._store.state().n_items
-
-    # -- care ------------------------------------------------------------------------------------------------------
-
-    def stats(self) -> Stats:
-        """How large the collection is, and what it is made of."""
-        index, index_bytes = self._following.index_state()
-        return replace(self._store.stats(), index=index, index_bytes=index_bytes)
-
-    def check(self) -> CheckReport:
-        """Read everything once and say what is damaged."""
-        return check_store(self._store)
-
-    def export_file(
-        self, path: PathLike, *, words: bool = False, progress: Callable[[int], object] | None = None
-    ) -> int:
-        """Write all items, in the order in which they were added, to a .parquet, .jsonl or .npy file (codes alone).
-
-        ``words`` adds the columns ``w0``, ``w1``, … of numbers to a .parquet file, by which other engines compare
-        codes: see :meth:`CodeLayout.words`. Returns how many; ``progress`` is called with the number written so far.
-        """
-        return transfer.export_file(self._store, os.fspath(path), progress, words=words)
-
-    def import_file(
-        self,
-        path: PathLike,
-        key: str | None = None,
-        *,
-        metadata: Sequence[str] = (),
-        replace: bool = False,
-        progress: Callable[[int], object] | None = None,
-    ) -> int:
-        """Add the vectors of a file, or the items of an exported one, block by block in one change.
+    def find_duplicates(
+        self, vectors: ArrayLike | None = None, *, radius: float, max_pairs: int | None = MAX_PAIRS
+    ) -> ItemPairs:
+        """Pairs of items whose codes are at most ``radius`` apart, or of given vectors and the items near them.
 
         Parameters
         ----------
-        path, key, metadata
-            As in :func:`rankhash.readers.open_vectors`.
-        replace
-            Whether items whose ids are in the collection are replaced; otherwise they are an error.
-        progress
-            Called with the number of items so far.
-
-        Returns
-        -------
-        int
-            How many; on any error none are added.
+        vectors
+            Vectors (n, n_features) to compare with the items; None (the default) compares the items with each other.
+        radius
+            The largest distance of codes.
+        max_pairs
+            More pairs of items are an error, before the search if a sample says so; 1,000,000,000 by default,
+            None for no limit.
         """
-        return transfer.import_file(self, os.fspath(path), key, metadata, replace=replace, progress=progress)
+        if vectors is None:
+            return pairs_of_items(self, radius, max_pairs)
+        return pairs_with_items(self, vectors, radius)
+
+    def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
+        """Groups of two or more items that near pairs connect, each in the order in which its items were added.
+
+        Equal codes are compared as one, so that any number of exact copies is no problem.
+
+        Parameters
+        ----------
+        radius
+            The largest distance of codes; without a hasher, of vectors in the collection's metric.
+        max_pairs
+            More pairs of items are an error, before the search if a sample says so; 1,000,000,000 by default,
+            None for no limit.
+        """
+        with self.snapshot() as now:
+            return now.duplicate_groups(radius=radius, max_pairs=max_pairs)
+
+    def _view(self) -> contextlib.AbstractContextManager[View]:
+        return self._reader.view()
+
+    def __len__(self) -> int:
+        return self._database.n_items()

@@ -8,102 +8,50 @@
     and     := not ("and" not)*
     not     := "not" not | "(" or ")" | test
     test    := "exists" field | field operator value | field ["not"] "in" "(" value, … ")"
-               | field ["not"] "between" value "and" value
+               | field ["not"] "between" value "and" value | field ["not"] "like" text
+               | value ["not"] "in" field          a list has the value
     field   := name ("." name)*           a name with other characters stands in `back quotes`
-    value   := number | "text" | 'text' | true | false | null
+    value   := number | "text" | 'text' | true | false | null | date
+    date    := 2024-12-31 | 2024-12-31T18:30 | 2024-12-31T18:30:00      that whole day, minute or second
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from ..errors import FilterError, InvalidInputError
+from ._filter_dates import LAST, by_date, mistake_in
+from ._filter_tree import And, Between, Compare, Contains, Exists, Filter, In, Like, Not, Or, Value
+from ._tokens import Token, mistake, tokenize
+
+__all__ = [
+    "And",
+    "Between",
+    "Compare",
+    "Contains",
+    "Exists",
+    "Filter",
+    "In",
+    "Like",
+    "Not",
+    "Or",
+    "Value",
+    "field_path",
+    "parse",
+]
 
 MAX_LENGTH = 20_000
+"""Characters of an expression"""
 MAX_DEPTH = 40
+"""Levels of ``not`` and parentheses"""
 MAX_TESTS = 400
+"""Tests of one expression"""
+MAX_PATTERN = 1000
+"""Characters of a pattern"""
 
-Value: TypeAlias = "int | float | str | bool | None"
-
-
-@dataclass(frozen=True)
-class Compare:
-    """A field beside a value; the operator is one of = < <= > >=."""
-
-    path: str
-    operator: str
-    value: Value
-
-
-@dataclass(frozen=True)
-class In:
-    """A field that is one of several values."""
-
-    path: str
-    values: tuple[Value, ...]
-
-
-@dataclass(frozen=True)
-class Between:
-    """A field from one value to another, both included."""
-
-    path: str
-    low: Value
-    high: Value
-
-
-@dataclass(frozen=True)
-class Exists:
-    """A field that is there, also if it is null."""
-
-    path: str
-
-
-@dataclass(frozen=True)
-class Not:
-    """The contrary."""
-
-    part: Filter
-
-
-@dataclass(frozen=True)
-class And:
-    """All of the parts."""
-
-    parts: tuple[Filter, ...]
-
-
-@dataclass(frozen=True)
-class Or:
-    """One of the parts at least."""
-
-    parts: tuple[Filter, ...]
-
-
-Filter: TypeAlias = "Compare | In | Between | Exists | Not | And | Or"
-
-_TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
-    | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    | (?P<quoted>`[^`]*`)
-    | (?P<name>[^\W\d]\w*)
-    | (?P<sign><=|>=|!=|<>|==|[=<>(),.])
-    )""",
-    re.VERBOSE | re.DOTALL,
-)
-_WORDS = {"and", "or", "not", "in", "between", "exists", "true", "false", "null"}
 _CONSTANTS: dict[str, Value] = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str  # number, text, name, word, sign, end
-    text: str
-    start: int
 
 
 def parse(expression: str) -> Filter:
@@ -121,13 +69,11 @@ def parse(expression: str) -> Filter:
     """
     if not isinstance(expression, str):
         raise InvalidInputError(f"a filter must be text such as 'price < 20', got {expression!r:.60}")
-    if len(expression) > MAX_LENGTH:
-        raise FilterError(f"a filter may have {MAX_LENGTH} characters, this one has {len(expression)}", MAX_LENGTH)
     return _Parser(expression).parse()
 
 
 def field_path(name: str) -> str:
-    """The path in JSON of a field's name, such as ``price`` or ``size.width``."""
+    """The JSON path of a field's name, such as ``price`` or ``size.width``."""
     if not isinstance(name, str):
         raise InvalidInputError(f"a field must be named by text such as 'size.width', got {name!r:.60}")
     parser = _Parser(name)
@@ -137,11 +83,13 @@ def field_path(name: str) -> str:
 
 
 class _Parser:
-    """Goes through the tokens once, with one to look at."""
+    """A recursive-descent parser with one token of look-ahead."""
 
     def __init__(self, expression: str) -> None:
+        if len(expression) > MAX_LENGTH:
+            raise FilterError(f"a filter may have {MAX_LENGTH} characters, this one has {len(expression)}", MAX_LENGTH)
         self.expression = expression
-        self.tokens = self._tokenize()
+        self.tokens = tokenize(expression)
         self.place = 0
         self.n_tests = 0
 
@@ -162,26 +110,11 @@ class _Parser:
 
     # -- tokens ----------------------------------------------------------------------------------------------------
 
-    def _tokenize(self) -> list[_Token]:
-        tokens: list[_Token] = []
-        position, end = 0, len(self.expression.rstrip())
-        while position < end:
-            match = _TOKEN.match(self.expression, position)
-            if match is None or match.lastgroup is None:
-                position += len(self.expression[position:]) - len(self.expression[position:].lstrip())
-                self._fail_at(position, f"cannot read {self.expression[position]!r}")
-            kind, text, start = match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)
-            if kind == "name" and text.lower() in _WORDS:
-                kind, text = "word", text.lower()
-            tokens.append(_Token(kind, text, start))
-            position = match.end()
-        return [*tokens, _Token("end", "", end)]
-
     @property
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         return self.tokens[self.place]
 
-    def _take(self, *texts: str) -> _Token | None:
+    def _take(self, *texts: str) -> Token | None:
         """The next token if it is one of these words or signs."""
         token = self._next
         if token.kind not in ("word", "sign") or token.text not in texts:
@@ -199,8 +132,7 @@ class _Parser:
         self._fail_at(token.start, f"{what}, got {got}")
 
     def _fail_at(self, position: int, what: str) -> NoReturn:
-        shown = self.expression if len(self.expression) <= 80 else self.expression[:77] + "..."
-        raise FilterError(f"the filter {shown!r} has a mistake at character {position + 1}: {what}", position)
+        raise mistake(self.expression, position, what)
 
     # -- the grammar -----------------------------------------------------------------------------------------------
 
@@ -233,17 +165,43 @@ class _Parser:
             self._fail(f"expected at most {MAX_TESTS} tests")
         if self._take("exists"):
             return self._exists()
+        if self._next.kind in ("number", "text") or self._next.text in _CONSTANTS:
+            return self._contains()
         path = self.field()
         negated = self._take("not") is not None
         if self._take("in"):
-            tree: Filter = In(path, self._values())
+            tree: Filter = self._one_of(path)
         elif self._take("between"):
             tree = self._between(path)
+        elif self._next.kind == "name" and self._next.text.lower() == "like":
+            self.place += 1
+            tree = Like(path, self._pattern())
         elif negated:
-            self._fail("expected in or between")
+            self._fail("expected in, between or like")
         else:
             return self._comparison(path)
         return Not(tree) if negated else tree
+
+    def _contains(self) -> Filter:
+        """A value and the list that it is looked for in."""
+        place = self.place
+        value = self._value(ordered=False)
+        negated = self._take("not") is not None
+        if not self._take("in"):
+            self.place = place
+            self._fail("expected the name of a field")
+        tree = Contains(self.field(), value)
+        return Not(tree) if negated else tree
+
+    def _pattern(self) -> str:
+        token = self._next
+        if token.kind != "text":
+            self._fail("expected a pattern such as 'abc%'")
+        pattern = self._text(token)
+        if len(pattern) > MAX_PATTERN:
+            self._fail(f"expected a pattern of at most {MAX_PATTERN} characters")
+        self.place += 1
+        return pattern
 
     def _exists(self) -> Filter:
         if self._take("("):
@@ -255,8 +213,10 @@ class _Parser:
     def _comparison(self, path: str) -> Filter:
         sign = self._take("=", "==", "!=", "<>", "<", "<=", ">", ">=")
         if sign is None:
-            self._fail("expected an operator such as = or <, in, or between")
+            self._fail("expected an operator such as = or <, in, between or like")
         ordered = sign.text in ("<", "<=", ">", ">=")
+        if self._next.kind == "date":
+            return by_date(path, sign.text, self._date())
         value = self._value(ordered=ordered)
         if ordered:
             return Compare(path, sign.text, value)
@@ -264,21 +224,38 @@ class _Parser:
         return Not(equal) if sign.text in ("!=", "<>") else equal
 
     def _between(self, path: str) -> Filter:
-        low = self._value(ordered=True)
+        low = self._date() if self._next.kind == "date" else self._value(ordered=True)
         self._need("and")
         place = self._next.start
-        high = self._value(ordered=True)
+        high = self._date() + LAST if self._next.kind == "date" else self._value(ordered=True)
         if isinstance(low, str) != isinstance(high, str):
             self._fail_at(place, "expected two numbers or two texts")
         return Between(path, low, high)
 
-    def _values(self) -> tuple[Value, ...]:
+    def _one_of(self, path: str) -> Filter:
+        """One of some values; a date stands for all texts of that time."""
         self._need("(")
-        values = [self._value(ordered=False)]
-        while self._take(","):
-            values.append(self._value(ordered=False))
+        values: list[Value] = []
+        dates: list[Filter] = []
+        while True:
+            if self._next.kind == "date":
+                dates.append(by_date(path, "=", self._date()))
+            else:
+                values.append(self._value(ordered=False))
+            if not self._take(","):
+                break
         self._need(")")
-        return tuple(values)
+        parts = [*([In(path, tuple(values))] if values else []), *dates]
+        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def _date(self) -> str:
+        """The text of a date that there is."""
+        token = self._next
+        wrong = mistake_in(token.text)
+        if wrong is not None:
+            self._fail_at(token.start, f"expected a date such as 2024-12-31, but {wrong}")
+        self.place += 1
+        return token.text
 
     def _value(self, *, ordered: bool) -> Value:
         token = self._next
@@ -293,15 +270,15 @@ class _Parser:
         self.place += 1
         return value
 
-    def _number(self, token: _Token) -> int | float:
-        if re.fullmatch(r"[-+]?\d{1,19}", token.text) and -(2**63) <= int(token.text) < 2**63:
+    def _number(self, token: Token) -> int | float:
+        if re.fullmatch(r"[-+]?[0-9]{1,19}", token.text) and -(2**63) <= int(token.text) < 2**63:
             return int(token.text)
         value = float(token.text)
         if abs(value) == float("inf"):
             self._fail_at(token.start, f"expected a number that fits into 64 bits, got {token.text:.40}")
         return value
 
-    def _text(self, token: _Token) -> str:
+    def _text(self, token: Token) -> str:
         text = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), token.text[1:-1], flags=re.DOTALL)
         if any(0xD800 <= ord(letter) < 0xE000 or letter == "\0" for letter in text):
             self._fail_at(token.start, "expected text that can be written as UTF-8")

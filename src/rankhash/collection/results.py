@@ -1,4 +1,4 @@
-"""What a collection answers."""
+"""Results of the methods of a collection."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._types import F32, I64, U8
 
 
 class Matches(NamedTuple):
@@ -18,20 +20,20 @@ class Matches(NamedTuple):
     ids: NDArray[np.object_]
     """(n_queries, k): integers and strings, as they were given"""
 
-    distances: NDArray[np.float32]
+    distances: F32
     """(n_queries, k)"""
 
 
 class RadiusMatches(NamedTuple):
-    """All items within a radius of each query, row after row, in the order of :class:`Matches`."""
+    """All items within a radius of each query, query after query, each ordered by distance, then by insertion."""
 
-    offsets: NDArray[np.int64]
+    offsets: I64
     """(n_queries + 1,): the hits of query i are those from ``offsets[i]`` to ``offsets[i + 1]``"""
 
     ids: NDArray[np.object_]
     """(n_hits,)"""
 
-    distances: NDArray[np.float32]
+    distances: F32
     """(n_hits,)"""
 
     def query(self, i: int) -> Matches:
@@ -41,43 +43,53 @@ class RadiusMatches(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What a collection holds of one item."""
+    """One item of a collection."""
 
     id: int | str
-    code: NDArray[np.uint8]
-    """(n_bytes,)"""
+    code: U8 | None
+    """(n_bytes,), if the collection has a hasher"""
     metadata: dict[str, Any] | None
-    vector: NDArray[np.float32] | None
+    vector: F32 | None
     """(n_features,), if the collection stores vectors"""
 
 
 @dataclass(frozen=True)
 class Stats:
-    """How large a collection is, and what it is made of."""
+    """The sizes and settings of a collection."""
 
     n_items: int
-    hasher: str
-    fingerprint: str
-    n_features: int
-    n_symbols: int
-    arity: int
-    bits: int
+    hasher: str | None
+    """None for a collection without a hasher, and so are the next ones but ``n_features``"""
+    fingerprint: str | None
+    n_features: int | None
+    """None while nothing was added to a collection without a hasher"""
+    n_symbols: int | None
+    arity: int | None
+    bits: int | None
     store_vectors: str | None
+    metric: str
+    """The metric of true distances"""
+    recall: float
+    """The share of the true neighbours that searches without a hasher find"""
+    n_learned: int | None
+    """Items from which a collection without a hasher has learned; None while searches compare all vectors"""
+    recall_measured: float | None
+    """The recall of the 10 nearest that was measured on stored vectors at the setting that searches use"""
     indexed_fields: tuple[str, ...]
     n_chunks: int
     n_dead_codes: int
-    """Codes of removed items that still take room; ``compact`` drops them"""
+    """Codes of removed items that still take space; ``compact`` drops them"""
     generation: int
     file_bytes: int
     index: str = field(default="", compare=False)
-    """What searches of this handle read: ``"flat"`` or ``"4 tables"``, and whether tables are being made"""
+    """The index that searches of this handle use: ``"flat"`` or ``"4 tables"``, and whether tables are being made"""
     index_bytes: int = field(default=0, compare=False)
-    """Memory that it takes; 0 before the first search"""
+    """Its memory; 0 before the first search"""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What a check of a collection's file found; ``problems`` is empty if all is well."""
+    """The result of checking a collection's file; ``problems`` is empty if it is whole."""
 
     n_items: int
     n_chunks: int

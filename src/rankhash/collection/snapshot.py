@@ -1,4 +1,4 @@
-"""One commit of a collection, to ask several questions of."""
+"""One commit of a collection, for several reads."""
 
 from __future__ import annotations
 
@@ -6,71 +6,107 @@ import contextlib
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..errors import InvalidInputError
-from ..vectors import as_vectors
-from . import _items, _searching, _vectors
-from ._following import Following, View
+from .._checks import check_integer
+from .._types import I64, U8
+from ..duplicates.pairs import MAX_PAIRS
+from . import _items
+from ._database import Database
+from ._door import as_queries
+from ._duplicates import groups_of_items
 from ._items import Id
-from ._store import Store
-from .reading import Reading
+from ._queries import exclude, no_matches
+from ._read_methods import ReadMethods
+from ._reader import Reader
+from ._view import View
 from .results import Matches
 
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
 
+class Snapshot(ReadMethods):
+    """The items of a collection at one commit, for one thread, while it is open.
 
-class Snapshot(Reading):
-    """What a collection held at one commit; made by :meth:`Collection.snapshot`, for one thread, while it is open.
-
-    It answers as the collection does, and all answers see the same items; some questions only a snapshot answers.
+    [`Collection.snapshot`][rankhash.Collection.snapshot] makes it. It has the reading methods of the collection, and
+    all of them see the same items; it has some methods of its own.
     """
 
-    def __init__(self, store: Store, following: Following, view: View) -> None:
-        self._store = store
-        self._following = following
-        self._view = view
+    def __init__(self, database: Database, reader: Reader, view: View) -> None:
+        self._database = database
+        self._reader = reader
+        self._commit = view
 
-    def _now(self) -> contextlib.nullcontext[View]:
-        return contextlib.nullcontext(self._view)
+    def _view(self) -> contextlib.nullcontext[View]:
+        return contextlib.nullcontext(self._commit)
 
     @property
     def generation(self) -> int:
         """The number of the commit."""
-        return self._view[2].generation
+        return self._commit.generation
 
     def __len__(self) -> int:
-        return self._view[2].n_items
+        return self._commit.n_items
 
     def search_stored(
         self, vectors: ArrayLike, k: int, *, where: str | None = None, without: Sequence[Id] | None = None
     ) -> Matches:
-        """The k items whose stored vectors are nearest by Euclidean distance, found by reading all of them.
+        """The k items whose stored vectors are nearest by true distance, found by comparing all of them.
 
-        ``without`` names one item a query that must not be found. It needs a collection that stores vectors.
+        Parameters
+        ----------
+        vectors
+            The queries, (n_queries, n_features).
+        k
+            Number of items per query.
+        where
+            A filter that the items must pass; None by default.
+        without
+            One id per query to exclude; None by default.
         """
-        kind = self.store_vectors
-        if kind is None:
-            raise InvalidInputError("this collection stores no vectors; create it with store_vectors")
-        queries = as_vectors(vectors, n_features=self.hasher.n_features_in_)
-        connection, _, state = self._view
-        own = None if without is None else _items.find_all(connection, _items.as_ids(without, unique=False))
-        found = _vectors.nearest(
-            connection, queries, self._numbers(self._view, where), _searching.check_count("k", k), kind, own
-        )
-        return _searching.named(found, self._following, connection, state)
+        view, k = self._commit, check_integer("k", k)
+        queries = as_queries(view.encoding, vectors)
+        if view.encoding.n_features is None or not len(queries):
+            return no_matches(len(queries), k)
+        found = view.memory.search(queries, k + (without is not None), recall=1.0, bits=view.bitmap(where))
+        if without is not None:
+            found = exclude(found, [*view.find(_items.as_ids(without, unique=False))[:, None]], 1)
+        return view.matches(found)
 
-    def distances(self, codes: U8, *, where: str | None = None, n_threads: int | None = None) -> I64:
-        """How many items differ from each of the ``codes`` (n, n_bytes) in 0, 1, …, n_symbols symbols.
+    def histogram(self, codes: U8, *, where: str | None = None, n_threads: int | None = None) -> I64:
+        """The number of items at each Hamming distance 0, 1, …, n_symbols, (n, n_symbols + 1).
 
-        The answer has the shape (n, n_symbols + 1).
+        Parameters
+        ----------
+        codes
+            The queries, (n, n_bytes).
+        where
+            A filter that the items must pass; None by default.
+        n_threads
+            Number of threads; None (the default) uses every core that this process may use.
         """
-        connection, memory, state = self._view
-        bits = None if where is None else self._following.bitmap(connection, memory, state, where)
-        n_symbols = memory.index.layout.n_symbols
+        index, bits = self._commit.index, self._commit.bitmap(where)
+        n_symbols = index.layout.n_symbols
         counts = np.zeros((len(codes), n_symbols + 1), np.int64)
         for row in range(len(codes)):
-            found = memory.index.search_radius(codes[row : row + 1], n_symbols, filter=bits, n_threads=n_threads)
+            found = index.search_radius(codes[row : row + 1], n_symbols, filter=bits, n_threads=n_threads)
             counts[row] = np.bincount(found.distances.astype(np.int64), minlength=n_symbols + 1)
         return counts
+
+    def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
+        """Groups of near-duplicates, as [`Collection.duplicate_groups`][rankhash.Collection.duplicate_groups] gives.
+
+        Parameters
+        ----------
+        radius
+            The largest distance of near items.
+        max_pairs
+            More pairs of items are an error; 1,000,000,000 by default, None for no limit.
+        """
+        return groups_of_items(self, self._commit, radius, max_pairs)
+
+    def unknown_fields(self, where: str) -> list[str]:
+        """The fields that a filter tests and that no item has: probably mistakes."""
+        return self._commit.unknown_fields(where)
+
+    def metadata_bytes(self, ids: Sequence[Id]) -> list[int]:
+        """The length of each item's metadata as JSON text, in bytes; 0 for an item without metadata."""
+        return self._commit.metadata_bytes(_items.as_ids(ids, unique=False))

@@ -1,4 +1,4 @@
-"""Data sets by name or by file: :func:`load_dataset`.
+"""Data sets by name or by file: [`load_dataset`][rankhash.datasets.load_dataset].
 
 ::
 
@@ -18,11 +18,11 @@ from .known import KNOWN, load_known
 __all__ = ["DATASETS", "Dataset", "load_dataset", "read_dataset"]
 
 DATASETS: tuple[str, ...] = tuple(KNOWN)
-"""The names that :func:`load_dataset` knows."""
+"""The names that [`load_dataset`][rankhash.datasets.load_dataset] knows."""
 
 
 def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Dataset:
-    """The data set of that name, or that a file holds.
+    """The data set with a name, or in a file.
 
     Parameters
     ----------
@@ -30,13 +30,15 @@ def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
         One of ``digits``, ``mnist``, ``fashion_mnist``, ``cifar10-gist``, ``labelme``, ``peekaboom``; or the path of a
         ``.npy``, ``.npz``, ``.fvecs``, ``.bvecs``, ``.mat``, ``.mtx`` or ``.hdf5`` file (ann-benchmarks' form).
     path
-        Where the file of a known set is: a folder, or the file itself. None looks in the cache,
-        ``~/.cache/rankhash`` (or ``XDG_CACHE_HOME``); what can be downloaded is, checked by its SHA-256.
+        The file of a known data set, or the folder that holds it, for example as ``labelme.mtx`` or
+        under a published name (``LabelMe_gist.mat``, ``Peekaboom_gist.mat``). None (default)
+        looks in the cache, ``~/.cache/rankhash`` (or ``XDG_CACHE_HOME``); a file that is missing there is downloaded,
+        if it is public, and checked by its SHA-256.
 
     Raises
     ------
     InvalidInputError
-        If there is no such set, or its file is nowhere; the message says which file to put where.
+        If the name is unknown, or the file is missing; the message says which file to put where.
     FileFormatError
         If the file is damaged or holds something else.
 

@@ -1,21 +1,21 @@
-"""What a data set is: :class:`Dataset`."""
+"""The contents of a data set: [`Dataset`][rankhash.datasets.Dataset]."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import F64, Array
 
 MEAN_ROWS = 4096
 ENDS = 1000
 """Rows from both ends that tell one file from another."""
 
 
-def fingerprint_of(vectors: NDArray[Any]) -> str:
+def fingerprint_of(vectors: Array) -> str:
     """Twelve hexadecimal digits that differ for other vectors, made of their shape and of both ends.
 
     >>> fingerprint_of(np.eye(2)) == fingerprint_of(np.eye(3))
@@ -29,34 +29,34 @@ def fingerprint_of(vectors: NDArray[Any]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Vectors, one a row, and what is known of them.
+    """Vectors, one per row, with labels and ground truth where the source has them.
 
     >>> Dataset("two", np.array([[0, 2], [2, 4]])).mean()
     array([1., 3.])
     """
 
     name: str
-    vectors: NDArray[Any]
-    """(n, d), as the file has them"""
+    vectors: Array
+    """(n, d), with the numbers of the file"""
 
-    labels: NDArray[Any] | None = None
-    """(n,) classes"""
+    labels: Array | None = None
+    """(n,) classes; None (default) if there are none"""
 
     image_shape: tuple[int, int] | None = None
-    """Height and width, if the vectors are pictures in grey"""
+    """Height and width of grey images; None (default) if the vectors are no images"""
 
-    queries: NDArray[Any] | None = None
-    """(n_queries, d), if the file sets queries apart"""
+    queries: Array | None = None
+    """(n_queries, d) separate queries; None (default) if the file has none"""
 
-    neighbors: NDArray[Any] | None = None
-    """(n_queries, k) rows of the vectors: the queries' true neighbours, if the file names them"""
+    neighbors: Array | None = None
+    """(n_queries, k) row numbers of the queries' true neighbours; None (default) if the file has none"""
 
     fingerprint: str = ""
-    """Names the contents of a user's file; empty for a set that has a name"""
+    """Identifies the contents of a user's file; empty (default) for a data set with a name"""
 
     @cache  # noqa: B019 - a data set lives as long as the run that it is for
-    def mean(self) -> NDArray[np.float64]:
-        """The mean vector, summed in float64 a few rows at a time."""
+    def mean(self) -> F64:
+        """The mean vector, summed in float64, block by block."""
         total = np.zeros(self.vectors.shape[1])
         for start in range(0, len(self.vectors), MEAN_ROWS):
             total += self.vectors[start : start + MEAN_ROWS].sum(axis=0, dtype=np.float64)

@@ -1,20 +1,22 @@
-"""Readers of files with vectors, by suffix: no pickle, sizes checked before memory is taken where the format tells."""
+"""Data sets in files: arrays come from `rankhash.readers`, MATLAB and Matrix Market files are read here; no pickle."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.io import loadmat, mmread
+from scipy.io import loadmat, mminfo, mmread, whosmat
 
+from .._types import Array
 from ..errors import FileFormatError, InvalidInputError, RankhashError
-from ..readers import open_vectors
+from ..readers import open_vectors, read_arrays
+from ..readers.limits import check_expansion
+from ..readers.named import read_hdf5
 from ._base import Dataset, fingerprint_of
 
-Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 VECTORS = ("X", "vectors", "train", "gist", "data", "features")
@@ -38,7 +40,7 @@ def read_dataset(path: Path) -> Dataset:
         raise FileFormatError(f"{path} {error}") from None
     except RankhashError:
         raise
-    except Exception as error:  # the libraries' readers raise whatever a damaged file makes them stumble over
+    except Exception as error:  # readers of other libraries raise many kinds of errors for damaged files
         raise FileFormatError(f"{path} cannot be read as {path.suffix}: {error}") from error
     return _dataset(path, arrays)
 
@@ -75,57 +77,64 @@ def _first(arrays: Arrays, names: tuple[str, ...]) -> Array | None:
     return next((arrays[name] for name in names if name in arrays), None)
 
 
-def _npy(path: Path) -> Arrays:
-    return {"X": np.load(path, mmap_mode="r", allow_pickle=False)}
-
-
-def _npz(path: Path) -> Arrays:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
 def _by_blocks(path: Path) -> Arrays:
-    """What holds nothing but vectors is read as everywhere else."""
+    """The vectors of a format that holds only vectors."""
     return {"X": open_vectors(path).read()}
 
 
 def _mat(path: Path) -> Arrays:
-    """MATLAB's own format, or since 7.3 HDF5, whose arrays are transposed."""
+    """The arrays of a MATLAB file; since version 7.3 that is HDF5, with transposed arrays."""
     with path.open("rb") as file:
         modern = b"MATLAB 7.3" in file.read(128)
     if modern:
-        return {name: array.T for name, array in _hdf5(path).items()}
+        return {name: array.T for name, array in read_hdf5(path).items()}
+    check_expansion(path, sum(8 * prod(shape) for _, shape, _ in whosmat(path)), None)
     loaded = loadmat(path)
     return {name: value for name, value in loaded.items() if isinstance(value, np.ndarray)}
 
 
 def _mtx(path: Path) -> Arrays:
-    """Matrix Market, or numbers of rows and columns followed by the numbers, row by row."""
+    """The matrix in a Matrix Market file, or in a table of numbers in plain text.
+
+    A first line of two whole numbers announces the numbers of rows and columns, if as many numbers follow. Otherwise
+    the table has no header: every line is a vector, as MATLAB's ``load`` reads it.
+    """
     with path.open("rb") as file:
         head = file.readline(200)
     if head.startswith(b"%%MatrixMarket"):
+        n_rows, n_columns = mminfo(path)[:2]
+        check_expansion(path, 8 * n_rows * n_columns, None)
         matrix = mmread(path)
         return {"X": matrix if isinstance(matrix, np.ndarray) else matrix.toarray()}
-    with path.open() as text:
-        sizes = [int(part) for part in text.readline().split()]
-        values = np.fromstring(text.read(), sep=" ")
-    if len(sizes) != 2 or sizes[0] * sizes[1] != len(values):
-        raise FileFormatError(f"announces {sizes} rows and columns but holds {len(values)} numbers")
-    return {"X": values.reshape(sizes)}
+    sizes = head.split()
+    if len(sizes) == 2 and all(size.isdigit() for size in sizes):
+        return {"X": _announced(path, int(sizes[0]), int(sizes[1]))}
+    return {"X": _table(path)}
 
 
-def _hdf5(path: Path) -> Arrays:
-    try:
-        import h5py
-    except ImportError:
-        raise InvalidInputError(f"{path} needs h5py to be read: pip install 'rankhash[data]'") from None
-    with h5py.File(path, "r") as file:
-        return {name: item[()] for name, item in file.items() if isinstance(item, h5py.Dataset) and item.ndim}
+def _announced(path: Path, n_rows: int, n_columns: int) -> Array:
+    """The table after a line with its size; the whole file if that line turns out to be a vector of two numbers."""
+    with path.open(encoding="ascii") as text:
+        text.readline()
+        rest = text.read()
+    values = np.fromstring(rest, sep=" ")
+    if n_rows * n_columns == len(values):
+        return values.reshape(n_rows, n_columns)
+    if len(rest.split("\n", 1)[0].split()) == 2:
+        return _table(path)
+    raise FileFormatError(f"announces {n_rows} rows of {n_columns} columns but holds {len(values)} numbers")
+
+
+def _table(path: Path) -> Array:
+    """The numbers of a text file, one row per line, as many in every line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # of an empty file
+        return np.loadtxt(path, ndmin=2, comments="%", encoding="ascii")
 
 
 READERS: dict[str, Callable[[Path], Arrays]] = {
-    ".npy": _npy,
-    ".npz": _npz,
+    ".npy": read_arrays,
+    ".npz": read_arrays,
     ".fvecs": _by_blocks,
     ".bvecs": _by_blocks,
     ".csv": _by_blocks,
@@ -133,6 +142,6 @@ READERS: dict[str, Callable[[Path], Arrays]] = {
     ".parquet": _by_blocks,
     ".mat": _mat,
     ".mtx": _mtx,
-    ".hdf5": _hdf5,
-    ".h5": _hdf5,
+    ".hdf5": read_arrays,
+    ".h5": read_arrays,
 }

@@ -1,4 +1,4 @@
-"""The data sets that have a name: which file holds them, what it must hold, and where it can be had."""
+"""Data sets with a name: their files, the expected shapes, and the addresses for downloads."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from .files import READERS, read_dataset
 
 MNIST = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 FASHION = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
+GIST_SOURCES = (
+    "https://cs.nyu.edu/~fergus/research/tfw_cvpr08_code.zip, or as a .mtx table in 5_datasets.tar at "
+    "https://www.cs.toronto.edu/~norouzi/research/mlh/data/"
+)
 TIMEOUT = 30.0
 MAX_DOWNLOAD = 200 << 20
 
@@ -31,6 +35,11 @@ class Known:
     files: dict[str, str] = field(default_factory=dict)
     source: str | None = None
     image_shape: tuple[int, int] | None = None
+    published: str | None = None
+    """Name, without suffix, and in any case, of the published file besides that of ``files``"""
+
+    origin: str = ""
+    """Where a set that is not downloaded is published"""
 
 
 def _exactly(n: int) -> range:
@@ -59,13 +68,19 @@ KNOWN: dict[str, Known] = {
         (28, 28),
     ),
     "cifar10-gist": Known(_exactly(60_000), 512, {"cifar10_gist512.npz": ""}),
-    "labelme": Known(range(22_000, 23_000), 512, {"labelme.mat": ""}),
-    "peekaboom": Known(range(57_000, 58_000), 512, {"peekaboom.mat": ""}),
+    "labelme": Known(range(22_000, 23_000), 512, {"labelme.mat": ""}, published="LabelMe_gist", origin=GIST_SOURCES),
+    "peekaboom": Known(
+        range(57_000, 58_000),
+        512,
+        {"peekaboom.mat": ""},
+        published="Peekaboom_gist",
+        origin=GIST_SOURCES,
+    ),
 }
 
 
 def load_known(name: str, path: Path | None) -> Dataset:
-    """The data set of that name, with the shape that it must have."""
+    """The data set with a name; an error if it does not have the expected shape."""
     known = KNOWN[name]
     if name == "digits":
         data = _digits()
@@ -81,7 +96,7 @@ def load_known(name: str, path: Path | None) -> Dataset:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept."""
+    """The folder for downloads."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankhash"
 
 
@@ -93,7 +108,7 @@ def _digits() -> Dataset:
 
 
 def _files(name: str, known: Known, path: Path | None) -> list[Path]:
-    """The files of a set: those of the user as they are, else those of the cache, checked."""
+    """The files of a data set: those of the user, unchecked, or else those of the cache, checked."""
     if path is not None:
         return _given(name, known, path)
     folder = cache_folder() / name if len(known.files) > 1 else cache_folder()
@@ -105,25 +120,43 @@ def _given(name: str, known: Known, path: Path) -> list[Path]:
         return [path]
     places = [path / file for file in known.files]
     if len(places) == 1 and not places[0].is_file():
-        others = (places[0].with_suffix(suffix) for suffix in READERS)
-        places = [next((other for other in others if other.is_file()), places[0])]
+        places = [_other_form(known, places[0]) or places[0]]
     missing = [place.name for place in places if not place.is_file()]
     if missing:
-        raise InvalidInputError(f"{name} needs {', '.join(missing)} in {path}; put it there, or name the file itself")
+        published = f" (or {known.published}.mat; published at {known.origin})" if known.published else ""
+        raise InvalidInputError(
+            f"{name} needs {', '.join(missing)}{published} in {path}; put it there, or name the file itself"
+        )
     return places
 
 
+def _other_form(known: Known, place: Path) -> Path | None:
+    """The file of a data set next to ``place``: another form of file, or the published name; None without one.
+
+    Names are compared regardless of case. A file without a suffix is not taken.
+    """
+    if not place.parent.is_dir():
+        return None
+    names = {entry.name.lower(): entry for entry in sorted(place.parent.iterdir()) if entry.is_file()}
+    stems = [place.stem] + ([known.published] if known.published else [])
+    wanted = (f"{stem}{suffix}".lower() for stem in stems for suffix in READERS)
+    return next((names[name] for name in wanted if name in names), None)
+
+
 def _cached(name: str, known: Known, folder: Path, file: str) -> Path:
-    """The file in the cache; downloaded if it is missing or damaged and can be."""
+    """The file in the cache; downloaded if it is missing or damaged, and public."""
     target, expected = folder / file, known.files[file]
-    for other in (target.with_suffix(suffix) for suffix in READERS):
-        if not expected and other.is_file():
-            return other
+    other = None if expected else _other_form(known, target)
+    if other is not None:
+        return other
     if target.is_file() and expected and _sha256(target) == expected:
         return target
     if known.source is None:
         forms = "" if expected else f" (or .npz, .npy, .mat, .mtx: {known.n_columns} columns)"
-        raise InvalidInputError(f"{name} cannot be downloaded; put {file}{forms} into {folder}, or say where it is")
+        published = f"; it is published as {known.published}.mat at {known.origin}" if known.published else ""
+        raise InvalidInputError(
+            f"{name} cannot be downloaded; put {file}{forms} into {folder}, or say where it is{published}"
+        )
     try:
         _download(known.source + file, target, expected)
     except FileFormatError:
@@ -138,7 +171,7 @@ def _cached(name: str, known: Known, folder: Path, file: str) -> Path:
 
 
 def _download(url: str, target: Path, expected: str) -> None:
-    """Fetch a file beside its place, check it, and only then put it there."""
+    """Download a file to a temporary path, check it, and only then move it into place."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}-{secrets.token_hex(6)}.part")
     try:
@@ -165,14 +198,14 @@ def _sha256(path: Path) -> str:
 
 
 def _idx(files: list[Path]) -> Dataset:
-    """The images and labels of the four files of MNIST's own format."""
+    """The images and labels in the four files of MNIST's IDX format."""
     parts = [_read_idx(path) for path in files]
     images, labels = np.concatenate(parts[0::2]), np.concatenate(parts[1::2])
     return Dataset("", images.reshape(len(images), -1), labels)
 
 
 def _read_idx(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """One file: four bytes that tell the number of dimensions, each of them in four bytes, then the numbers."""
+    """The array in an IDX file: four bytes with the number of dimensions, four bytes per dimension, the numbers."""
     try:
         with gzip.open(path, "rb") as file:
             data = file.read(MAX_DOWNLOAD)

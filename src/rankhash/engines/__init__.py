@@ -1,5 +1,5 @@
-"""Beyond one process: the same codes and the same answers in engines that many machines share.
+"""Codes in other systems: Dask clusters and PostgreSQL, with the same answers as a local index.
 
-Each engine is an extra that is imported by its own name, ``rankhash.engines.dask`` for one; importing this package
-imports none of them.
+Each engine is an optional extra with a module of its own, `rankhash.engines.dask` and `rankhash.engines.postgres`.
+Importing this package imports neither.
 """

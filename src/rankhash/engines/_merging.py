@@ -1,4 +1,4 @@
-"""One answer from those of several shards, in the one order: distance, then id."""
+"""Merging the answers of several shards, ordered by (distance, id)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..neighbors import Neighbors, RadiusNeighbors
 
 
 def merge_neighbors(parts: Sequence[Neighbors], k: int) -> Neighbors:
-    """The k nearest of all parts, each ``(n_queries, any number)``; ids of one part are not those of another.
+    """The k nearest of all parts, each ``(n_queries, any number)``; no id occurs in two parts.
 
     >>> one = Neighbors(np.array([[4, 7]]), np.array([[1, 3]], np.float32))
     >>> other = Neighbors(np.array([[2, -1]]), np.array([[1, np.inf]], np.float32))
@@ -24,7 +24,7 @@ def merge_neighbors(parts: Sequence[Neighbors], k: int) -> Neighbors:
 
 
 def merge_radius(parts: Sequence[RadiusNeighbors]) -> RadiusNeighbors:
-    """The hits of all parts, query by query; all parts are about the same queries.
+    """The neighbours of all parts per query; all parts answer the same queries.
 
     >>> one = RadiusNeighbors(np.array([0, 1, 2]), np.array([4, 7]), np.array([1, 0], np.float32))
     >>> other = RadiusNeighbors(np.array([0, 1, 1]), np.array([2]), np.array([1], np.float32))

@@ -1,12 +1,13 @@
-"""What every ranking metric is made of: how many items, and how many relevant ones, each query has at each distance.
+"""Histograms behind every ranking metric: items and relevant items per query at each distance.
 
 ::
 
-    distances, relevant ─▶ Counts.of ─┐                      counts + counts      further codes of the same queries
-    codes, truth ──────▶ count_codes ─┴─▶ Counts ─▶ metrics  Counts.join(parts)   further queries
+    distances, relevant ─▶ Counts.of ─┐                      counts + counts      more codes, same queries
+    codes, truth ──────▶ count_codes ─┴─▶ Counts ─▶ metrics  Counts.join(parts)   more queries
 
-Items at one distance are never put in an order: a metric is its expected value over all orders of the ties, in
-closed form. So 10⁴ queries × 10⁶ codes need a few megabytes and not a matrix.
+Items at the same distance are tied. A metric is its expected value over all orders of the ties, in closed form, so the
+items are never sorted. 10⁴ queries × 10⁶ codes therefore need a few hundred megabytes instead of a matrix of all
+distances.
 """
 
 from __future__ import annotations
@@ -16,36 +17,40 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import digamma
 
 from .. import _ranking
+from .._types import F32, F64, I64, U8, Array, Flags
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from .truth import Truth
 
-I64 = NDArray[np.int64]
-F64 = NDArray[np.float64]
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
-
 EMPTY_BALLS = ("zero", "one", "leave_out")
 BLOCK_PAIRS = 1 << 22
-"""Pairs of a query and a code that are compared at once."""
+"""Pairs (query, code) that are compared in one block."""
 
 MAX_LEVELS = 1 << 16
-"""Larger whole distances are ranked like real ones."""
+"""Integer distances up to here are used as levels directly; larger ones are ranked like real numbers."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Items and relevant items of each query at each level of distance, nearest first.
+    """Numbers of items and of relevant items per query at each level of distance, nearest level first.
 
-    ``found`` and ``hits`` are ``(n_queries, n_levels)``. If ``common``, level r is the distance r of every query, so
-    that queries can be pooled; else each query's distances are ranked by themselves.
+    Metrics per query have the shape ``(n_queries,)``, with NaN where the metric is undefined.
 
-    Metrics of single queries return ``(n_queries,)``, with NaN where the metric has no value.
+    Parameters
+    ----------
+    found
+        Items per query and level, ``(n_queries, n_levels)``.
+    hits
+        Relevant items among them, same shape.
+    common
+        Whether level r means the distance r for every query, so that queries can be pooled; default True. If False,
+        the distances of each query are ranked separately, and a level means something else for each query.
 
+    Examples
+    --------
     >>> counts = Counts.of(np.array([[0, 1, 1, 3]]), np.array([[True, True, False, False]]))
     >>> counts.found.tolist(), counts.hits.tolist()
     ([[1, 2, 0, 1]], [[1, 1, 0, 0]])
@@ -59,14 +64,14 @@ class Counts:
 
     @classmethod
     def of(cls, distances: Any, relevant: Any) -> Counts:
-        """The counts of distances ``(n_queries, n)``, smaller is nearer, and of who is relevant."""
+        """The counts of ``distances`` ``(n_queries, n)``, smaller is nearer; ``relevant`` is boolean, same shape."""
         distances, relevant = checked(distances, relevant)
         levels, common = levels_of(distances)
         return cls(tally(levels), tally(levels, relevant), common)
 
     @classmethod
     def join(cls, parts: Iterable[Counts]) -> Counts:
-        """The counts of all queries of all parts, in this order."""
+        """The counts of all queries of all parts, in the order of the parts."""
         parts = list(parts)
         width = max(part.found.shape[1] for part in parts)
         found = np.concatenate([_wide(part.found, width) for part in parts])
@@ -82,41 +87,40 @@ class Counts:
 
     @property
     def n_items(self) -> int:
-        """Items that each query is compared with."""
+        """Number of items that each query is compared with."""
         return int(self.found[0].sum())
 
     @property
     def n_relevant(self) -> I64:
-        """Relevant items of each query."""
-        total: I64 = self.hits.sum(axis=1)
-        return total
+        """Number of relevant items per query, ``(n_queries,)``."""
+        return np.asarray(self.hits.sum(axis=1))
 
     def pooled(self) -> Counts:
-        """The pairs of all queries together, as if there were one query."""
+        """The counts of all queries added up, as if they were one query."""
         self._need_common("pool")
         return Counts(self.found.sum(axis=0, keepdims=True), self.hits.sum(axis=0, keepdims=True))
 
     def precision_recall(self) -> tuple[F64, F64]:
-        """Precision and recall within each distance that occurs, pooled over all queries."""
+        """Precision and recall within each occurring distance, pooled over all queries."""
         pooled = self.pooled()
         return _ranking.curve(pooled.found[0], pooled.hits[0])
 
     def query_precision_recall(self) -> tuple[F64, F64]:
-        """Precision and recall ``(n_queries, n_levels)`` of each query; NaN where nothing is found or relevant."""
+        """Precision and recall per query, ``(n_queries, n_levels)``; NaN where no item is found or relevant."""
         hits = self.hits.cumsum(axis=1)
         return ratio(hits, self.found.cumsum(axis=1)), ratio(hits, self.n_relevant[:, None])
 
     def average_precision(self) -> float:
-        """The area under the pooled curve; see :func:`rankhash.evaluation.average_precision`."""
+        """Area under the pooled curve, as [`average_precision`][rankhash.evaluation.average_precision] defines it."""
         self._need_relevant()
         return _ranking.area(*self.precision_recall())
 
     def query_average_precision(self) -> F64:
-        """The expected average precision of each query; see :func:`rankhash.evaluation.query_average_precision`.
+        """Expected average precision per query.
 
-        A level of f items, h of them relevant, that follows N items with H relevant ones adds
-        h/f · Σᵢ (H + 1 + (i-1)(h-1)/(f-1)) / (N+i), i = 1 … f. As i - 1 = (N+i) - (N+1), the sum is one of harmonic
-        numbers.
+        A level with f items, h of them relevant, is preceded by N items, H of them relevant. The level contributes
+        h/f · Σᵢ (H + 1 + (i-1)(h-1)/(f-1)) / (N+i), i = 1 … f. Since i - 1 = (N+i) - (N+1), the sum reduces to
+        harmonic numbers.
         """
         f, h = self.found.astype(np.float64), self.hits.astype(np.float64)
         before, hits_before = f.cumsum(axis=1) - f, h.cumsum(axis=1) - h
@@ -126,7 +130,16 @@ class Counts:
         return ratio(level.sum(axis=1), h.sum(axis=1))
 
     def ball_precision(self, radius: int, empty: str = "zero") -> F64:
-        """The share of relevant items within a radius; see :func:`rankhash.evaluation.ball_precision`."""
+        """Precision within a radius, per query.
+
+        Parameters
+        ----------
+        radius
+            Largest distance that counts.
+        empty
+            Value of a query without any item within the radius: ``"zero"`` (default), ``"one"``, or ``"leave_out"``
+            for NaN.
+        """
         if empty not in EMPTY_BALLS:
             raise InvalidInputError(f"empty must be one of {', '.join(EMPTY_BALLS)}, got {empty!r}")
         self._need_common("count within a radius")
@@ -136,25 +149,31 @@ class Counts:
             precision[found == 0] = float(empty == "one")
         return precision
 
+    def pooled_ball_precision(self, radius: int) -> float:
+        """Precision of all pairs within a radius, pooled over the queries; 0 if there is no pair within it."""
+        pooled = self.pooled()
+        found, hits = (int(part[0, : radius + 1].sum()) for part in (pooled.found, pooled.hits))
+        return hits / found if found else 0.0
+
     def hits_at(self, k: int) -> F64:
-        """The expected number of relevant items among the k nearest of each query."""
+        """Expected number of relevant items among the k nearest, per query."""
         if not 1 <= k <= self.n_items:
-            raise InvalidInputError(f"k must lie between 1 and the {self.n_items} items that there are, got {k}")
+            raise InvalidInputError(f"k must lie between 1 and the number of items, {self.n_items}, got {k}")
         before = self.found.cumsum(axis=1) - self.found
         taken = np.clip(k - before, 0, self.found)
         expected: F64 = (self.hits * (taken / np.maximum(self.found, 1))).sum(axis=1)
         return expected
 
     def precision_at(self, k: int) -> F64:
-        """The expected share of relevant items among the k nearest of each query."""
+        """Expected precision of the k nearest, per query."""
         return self.hits_at(k) / k
 
     def recall_at(self, k: int) -> F64:
-        """The expected share of its relevant items that each query has among its k nearest."""
+        """Expected recall of the k nearest, per query; NaN for a query without relevant items."""
         return ratio(self.hits_at(k), self.n_relevant)
 
     def ndcg(self, k: int | None = None) -> F64:
-        """The expected NDCG of each query; see :func:`rankhash.evaluation.ndcg`."""
+        """Expected NDCG of the ``k`` nearest per query, see [`ndcg`][rankhash.evaluation.ndcg]; default None: all."""
         k = self.n_items if k is None else k
         best = discounts(min(k, self.n_items))[np.minimum(self.n_relevant, k)]
         return ratio(discounted(self.found, self.hits, k), best)
@@ -162,8 +181,8 @@ class Counts:
     def _need_common(self, what: str) -> None:
         if not self.common:
             raise InvalidInputError(
-                f"cannot {what}: these are real-valued distances, ranked for each query by itself; "
-                "use the function of distances and relevance"
+                f"cannot {what}: these are real-valued distances, ranked separately for each query; "
+                "call the function of the same name in rankhash.evaluation with distances and relevance"
             )
 
     def _need_relevant(self) -> None:
@@ -171,12 +190,23 @@ class Counts:
             raise InvalidInputError(NO_RELEVANT)
 
 
-NO_RELEVANT = "no query has a relevant item; take a larger radius, more neighbours or more items"
+NO_RELEVANT = "no query has a relevant item; use a larger radius, more neighbours or more items"
 
 
 def count_codes(queries: U8, database: U8, layout: CodeLayout, truth: Truth) -> Counts:
-    """The counts of the differing symbols of all queries and codes, both ``(n, n_bytes)``, in bounded memory.
+    """Counts of all pairs of queries and codes by their number of differing symbols, in bounded memory.
 
+    Parameters
+    ----------
+    queries, database
+        Packed codes, ``(n_queries, n_bytes)`` and ``(n, n_bytes)``.
+    layout
+        The layout of both.
+    truth
+        Which codes are relevant to which query.
+
+    Examples
+    --------
     >>> from rankhash.evaluation.truth import ClassTruth
     >>> layout = CodeLayout(2, 4)
     >>> codes = layout.pack([[0, 1], [0, 2], [3, 3]])
@@ -202,15 +232,15 @@ def count_codes(queries: U8, database: U8, layout: CodeLayout, truth: Truth) -> 
 
 
 def _embed(symbols: U8, arity: int) -> F32:
-    """Rows whose inner product tells how many symbols agree: one-hot, or ±1 for bits. Sums of float32 are exact."""
+    """Rows whose inner products count agreeing symbols: one-hot, or ±1 for bits. The float32 sums are exact."""
     if arity == 2:
         return symbols.astype(np.float32) * 2 - 1
     rows: F32 = np.eye(arity, dtype=np.float32)[symbols].reshape(len(symbols), -1)
     return rows
 
 
-def checked(distances: Any, relevant: Any, kinds: str = "b") -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both as arrays of one shape, after making sure that a metric can be made of them."""
+def checked(distances: Any, relevant: Any, kinds: str = "b") -> tuple[Array, Array]:
+    """Both as arrays of one shape, after checking that a metric can be computed from them."""
     distances, relevant = np.asarray(distances), np.asarray(relevant)
     if distances.ndim != 2 or distances.shape != relevant.shape or not distances.size:
         raise InvalidInputError(
@@ -224,8 +254,8 @@ def checked(distances: Any, relevant: Any, kinds: str = "b") -> tuple[NDArray[An
     return distances, relevant
 
 
-def levels_of(distances: NDArray[Any]) -> tuple[I64, bool]:
-    """A level from 0 for every distance, equal for equal distances; and whether level r is distance r."""
+def levels_of(distances: Array) -> tuple[I64, bool]:
+    """A level ≥ 0 for every distance, equal for equal distances; and whether level r is the distance r."""
     if distances.dtype.kind in "iu" and distances.min() >= 0 and distances.max() < MAX_LEVELS:
         return distances.astype(np.int64), True
     order = np.argsort(distances, axis=1, kind="stable")
@@ -237,8 +267,8 @@ def levels_of(distances: NDArray[Any]) -> tuple[I64, bool]:
     return levels, False
 
 
-def tally(levels: I64, chosen: NDArray[np.bool_] | None = None, n_levels: int | None = None) -> I64:
-    """How many items, or chosen ones, each row has at each level."""
+def tally(levels: I64, chosen: Flags | None = None, n_levels: int | None = None) -> I64:
+    """Number of items per row and level; only of those in ``chosen``, if given."""
     n_levels = int(levels.max()) + 1 if n_levels is None else n_levels
     places = levels + np.arange(len(levels))[:, None] * n_levels
     places = places.ravel() if chosen is None else places[chosen]
@@ -246,12 +276,12 @@ def tally(levels: I64, chosen: NDArray[np.bool_] | None = None, n_levels: int | 
 
 
 def discounts(n: int) -> F64:
-    """Sums of 1 / log2(place + 1) over the first 0, 1, …, n places."""
+    """Σ 1 / log2(place + 1) over the first 0, 1, …, n places."""
     return np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, n + 2)))])
 
 
-def discounted(found: I64, gains: NDArray[Any], k: int) -> F64:
-    """The expected discounted gain of each query's first k items: ties share their places' discounts evenly."""
+def discounted(found: I64, gains: Array, k: int) -> F64:
+    """Expected discounted gain of the first k items, per query: tied items share the discounts of their places."""
     after = found.cumsum(axis=1)
     total = discounts(min(k, int(after.max(initial=0))))
     places = total[np.minimum(after, k)] - total[np.minimum(after - found, k)]
@@ -259,8 +289,8 @@ def discounted(found: I64, gains: NDArray[Any], k: int) -> F64:
     return gain
 
 
-def ratio(part: NDArray[Any], whole: NDArray[Any]) -> F64:
-    """Part / whole, NaN where the whole is 0."""
+def ratio(part: Array, whole: Array) -> F64:
+    """part / whole; NaN where the whole is 0."""
     part, whole = np.broadcast_arrays(part, whole)
     share: F64 = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
     return share

@@ -1,7 +1,7 @@
-"""The figures as data for plotly.js: one line a method with a band of one standard deviation.
+"""Figures as data: one line per method with a band of one standard deviation; `plots` draws them.
 
-Methods are told apart by colour, dash and marker together. The colours are those of Okabe and Ito without yellow, which
-people with any kind of colour vision can tell apart.
+Methods differ by colour, dash and marker together. The colours are the palette of Okabe and Ito without yellow, which
+is distinguishable with any kind of colour vision.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from .summaries import METRICS, RECALLS, courses, curves, recall_curves
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "pentagon", "star", "cross")
-BAND = 0.13
-AXIS_TITLES = {"symbols": "symbols in a code", "bits": "bits of a code"}
+AXIS_TITLES = {"symbols": "symbols per code", "bits": "bits per code"}
 FIGURES = ("ap", "recall", "ball2", "ball3", "at50", "at100", "map")
-"""The paper's six groups of figures, and the mean of the queries' average precision."""
+"""The paper's six groups of figures, and the mean average precision over queries."""
 
 LEARNING = {
-    "value": ("What is made large, step by step", "objective"),
+    "value": ("Objective by training step", "objective"),
     "average_precision": ("Average precision of hard codes on the training vectors", "average precision"),
-    "balance": ("Values of a symbol in use", "values"),
+    "balance": ("Effective number of values per symbol", "values"),
 }
 
 Figure = dict[str, Any]
 
 
 def styles(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """How each method is drawn; different for up to 28 of them.
+    """Colour, dash and marker of each method; distinct for up to 28 methods.
 
     >>> styles(["LSH"])["LSH"]
     {'colour': '#0072B2', 'dash': 'solid', 'marker': 'circle'}
@@ -80,7 +79,7 @@ def _recall(rows: Sequence[Row], axis: str, lengths: Sequence[int], look: dict[s
 
 
 def learning_figures(rows: Sequence[Row], lengths: Sequence[int], names: Sequence[str]) -> list[Figure]:
-    """The course of learning of the methods that note it, at the length in bits that is nearest to 32."""
+    """Training curves of the methods that record them, at the length nearest to 32 bits."""
     length = min(lengths, key=lambda length: (abs(length - 32), length))
     drawn = []
     for key, (title, short) in LEARNING.items():
@@ -101,40 +100,30 @@ def _line(
     markers: bool,
     limits: tuple[float, float] = (0, 1),
 ) -> list[Figure]:
-    """The band and, above it, the line of one method."""
+    """The band of one method, and its line on top."""
     low, high = np.clip(mean - std, *limits), np.clip(mean + std, *limits)
     band = {
         "x": [*x, *reversed(x)],
         "y": _rounded([*high, *low[::-1]]),
         "fill": "toself",
-        "fillcolor": _translucent(style["colour"]),
-        "line": {"width": 0},
-        "mode": "lines",
-        "hoverinfo": "skip",
+        "colour": style["colour"],
     }
     line = {
         "x": x,
         "y": _rounded(mean),
         "customdata": _rounded(std),
-        "mode": "lines+markers",
-        "line": {"color": style["colour"], "dash": style["dash"], "width": 2},
-        "marker": {"symbol": style["marker"], "size": 8, "maxdisplayed": 0 if markers else 8},
-        "hovertemplate": "%{y:.3f} ± %{customdata:.3f}",
+        "line": {"color": style["colour"], "dash": style["dash"]},
+        "marker": {"symbol": style["marker"], "maxdisplayed": 0 if markers else 8},
     }
-    return [{"name": name, "type": "scatter", "showlegend": False} | trace for trace in (band, line)]
+    return [{"name": name} | trace for trace in (band, line)]
 
 
 def _figure(key: str, title: str, x: str, y: str, traces: list[Figure], x_axis: dict[str, Any]) -> Figure:
     layout = {
-        "xaxis": {"title": {"text": x}, "zeroline": False} | x_axis,
-        "yaxis": {"title": {"text": y}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": x}} | x_axis,
+        "yaxis": {"title": {"text": y}},
     }
     return {"key": key, "title": title, "data": traces, "layout": layout}
-
-
-def _translucent(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{BAND})"
 
 
 def _rounded(values: Iterable[Any]) -> list[float]:

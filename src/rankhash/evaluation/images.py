@@ -1,18 +1,18 @@
-"""Small grey pictures as data addresses, for a page that needs no other file."""
+"""Small grey images as data URLs, for a page that needs no other file."""
 
 from __future__ import annotations
 
 import base64
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import U8, Array
 
 
-def data_url(pixels: NDArray[Any]) -> str:
-    """A PNG of grey values ``(height, width)``, dark on white, scaled so that the largest value is black.
+def data_url(pixels: Array) -> str:
+    """The data URL of a PNG of grey values ``(height, width)``: 0 is white, the largest value is black.
 
     >>> data_url(np.eye(2))[:22]
     'data:image/png;base64,'
@@ -23,8 +23,8 @@ def data_url(pixels: NDArray[Any]) -> str:
     return "data:image/png;base64," + base64.b64encode(png(grey)).decode("ascii")
 
 
-def png(grey: NDArray[np.uint8]) -> bytes:
-    """The file of an image with one byte a pixel."""
+def png(grey: U8) -> bytes:
+    """The PNG file of an image with one byte per pixel."""
     height, width = grey.shape
     rows = np.concatenate([np.zeros((height, 1), np.uint8), grey], axis=1).tobytes()
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)

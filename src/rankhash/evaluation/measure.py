@@ -1,4 +1,4 @@
-"""What is measured of a fitted hasher on a split: every metric of the paper, times, and some neighbours to look at."""
+"""Measurements of a fitted hasher on a split: every metric of the paper, times, and example neighbours."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _ranking
+from .._types import F32, U8, Array
 from ..hashers import Hasher
 from ..index import FlatIndex
 from .counts import Counts, count_codes
 from .metrics import mean
+from .perturbation import noisy, redundancy
 from .protocol import Split
 from .store import Row
-
-F32 = NDArray[np.float32]
-U8 = NDArray[np.uint8]
 
 RADII = (2, 3)
 NEAREST = (50, 100)
 PICTURES = 6
 LEARNED = ("value", "average_precision", "balance")
-"""What is kept of the course of learning, step by step."""
+"""Series of the training history that are stored."""
 
 SHOWN = 10
+"""Neighbours shown per example query."""
 
 
 def measure(hasher: Hasher, data: Split) -> Row:
@@ -37,6 +36,8 @@ def measure(hasher: Hasher, data: Split) -> Row:
     counts = count_codes(queries, database, hasher.layout_, data.truth)
     row = summary(counts)
     row["encode_us"] = round(seconds / len(queries) * 1e6, 3)
+    row["redundancy"] = round(redundancy(hasher.layout_.unpack(database), hasher.layout_.arity), 5)
+    row["noise"] = _with_noise(hasher, queries, database, data)
     weights = getattr(hasher, "weights_", None)
     if weights is not None and np.shape(weights) == (hasher.layout_.n_symbols,):
         row["weighted_ap"] = round(_weighted(hasher, weights, queries, database, data), 5)
@@ -44,7 +45,7 @@ def measure(hasher: Hasher, data: Split) -> Row:
 
 
 def course(hasher: Hasher) -> dict[str, list[int] | list[float]] | None:
-    """The course of learning, of a hasher that notes it: steps, objective, precision of hard codes, values in use."""
+    """The training history (steps, and the series in `LEARNED`); None for a hasher that records none."""
     history = getattr(hasher, "history_", None)
     if not isinstance(history, dict) or not {"step", *LEARNED} <= history.keys():
         return None
@@ -53,7 +54,7 @@ def course(hasher: Hasher) -> dict[str, list[int] | list[float]] | None:
 
 
 def summary(counts: Counts) -> Row:
-    """The metrics of a run, and the pooled counts from which every curve over the radius can be drawn again."""
+    """The metrics of a run, and the pooled counts, from which every curve over the radius can be redrawn."""
     pooled = counts.pooled()
     near = [k for k in NEAREST if k <= counts.n_items]
     balls = {}
@@ -80,18 +81,39 @@ def summary(counts: Counts) -> Row:
     }
 
 
+def _with_noise(hasher: Hasher, queries: U8, database: U8, data: Split) -> Row:
+    """Average precision of queries with noise by the truth of those without, and the fraction of symbols it changes."""
+    codes = hasher.encode(noisy(data.queries), n_threads=1)
+    changed = hasher.layout_.unpack(codes) != hasher.layout_.unpack(queries)
+    found = count_codes(codes, database, hasher.layout_, data.truth)
+    return {"ap": round(found.average_precision(), 5), "changed": round(float(changed.mean()), 5)}
+
+
 def _weighted(hasher: Hasher, weights: F32, queries: U8, database: U8, data: Split) -> float:
-    """The pooled average precision of the distance that counts a differing symbol by its weight."""
+    """Pooled average precision of the weighted distance: the sum of the weights of the differing symbols."""
     asked, stored = hasher.layout_.unpack(queries), hasher.layout_.unpack(database)
-    total = np.zeros((len(asked), len(stored)), np.float32)
-    for symbol, weight in enumerate(np.asarray(weights, np.float32)):
-        total += weight * (asked[:, symbol, None] != stored[:, symbol])
     relevant = data.truth.block(slice(0, len(asked)), slice(0, len(stored)))
-    return _ranking.average_precision(total, relevant)
+    return _ranking.average_precision(symbol_distances(asked, stored, weights), relevant)
+
+
+def symbol_distances(queries: U8, database: U8, weights: F32 | None = None) -> Array:
+    """Distances ``(n_queries, n)`` of symbols ``(n_queries, n_symbols)`` to symbols ``(n, n_symbols)``.
+
+    A distance is the number of differing symbols, int16; with ``weights`` (default None) it is the sum of the
+    differing symbols' weights, float32.
+
+    >>> symbol_distances(np.array([[0, 1]], np.uint8), np.array([[0, 1], [2, 0]], np.uint8))
+    array([[0, 2]], dtype=int16)
+    """
+    total = np.zeros((len(queries), len(database)), np.int16 if weights is None else np.float32)
+    for symbol in range(queries.shape[1]):
+        differ = queries[:, symbol, None] != database[:, symbol]
+        total += differ if weights is None else np.float32(weights[symbol]) * differ
+    return total
 
 
 def pictures(hasher: Hasher, data: Split) -> list[dict[str, Any]]:
-    """Some queries, each with the rows of the data set that are found first and whether they are relevant."""
+    """Example queries, each with the rows of its nearest codes and whether each of them is relevant."""
     n = len(data.queries)
     relevant = data.truth.block(slice(0, n), slice(0, len(data.database)))
     chosen = np.argsort(relevant.sum(axis=1) < SHOWN, kind="stable")[:PICTURES]

@@ -1,15 +1,16 @@
-"""How good distances, or neighbours, are: pure functions of (distances, relevance) and of (ids, truth).
+"""Retrieval metrics: pure functions of (distances, relevance) and of (ids, truth).
 
-Distances are ``(n_queries, n)``, smaller is nearer; relevance has the same shape and says which items a query should
-find. Items at one distance have no order: every metric is the expected value over all orders of the ties, so that it
-does not depend on how something was sorted. :class:`Counts` has the same metrics for what does not fit into memory.
+Distances have the shape ``(n_queries, n)``, smaller is nearer. Relevance has the same shape and says which items a
+query should find. Items at the same distance are tied: every metric is its expected value over all orders of the ties,
+so that it does not depend on a sorting algorithm. [`Counts`][rankhash.evaluation.Counts] has the same metrics for data
+that do not fit into memory.
 
 ::
 
-    pooled over all pairs      precision_recall  average_precision
-    one value a query          query_precision_recall  query_average_precision  ball_precision  precision_at  recall_at
+    pooled over all pairs      precision_recall  average_precision  pooled_ball_precision
+    one value per query        query_precision_recall  query_average_precision  ball_precision  precision_at  recall_at
                                ndcg  neighbor_recall  neighbor_recall_by_distance
-    mean of the values         mean  mean_average_precision
+    mean over queries          mean  mean_average_precision
 """
 
 from __future__ import annotations
@@ -17,17 +18,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _ranking
+from .._types import F64
 from ..errors import InvalidInputError
 from .counts import NO_RELEVANT, Counts, checked, discounted, discounts, levels_of, ratio, tally
 
-F64 = NDArray[np.float64]
-
 
 def precision_recall(distances: Any, relevant: Any) -> tuple[F64, F64]:
-    """Precision and recall of all pairs within each radius that occurs, in ascending order, pooled over queries.
+    """Precision and recall of all pairs within each occurring distance, in ascending order, pooled over queries.
 
     >>> precision_recall([[0, 1, 1, 2]], [[True, True, False, False]])
     (array([1.        , 0.66666667, 0.5       ]), array([0.5, 1. , 1. ]))
@@ -36,9 +35,9 @@ def precision_recall(distances: Any, relevant: Any) -> tuple[F64, F64]:
 
 
 def query_precision_recall(distances: Any, relevant: Any) -> tuple[F64, F64]:
-    """Precision and recall ``(n_queries, n_levels)`` of each query; NaN where nothing is found or relevant.
+    """Precision and recall per query, ``(n_queries, n_levels)``; NaN where no item is found or relevant.
 
-    For whole distances column r is the radius r; for real ones it is the r-th smallest distance of the query.
+    For integer distances, column r is the radius r. For real distances it is the r-th smallest distance of the query.
 
     >>> query_precision_recall([[0, 2]], [[False, True]])
     (array([[0. , 0. , 0.5]]), array([[0., 0., 1.]]))
@@ -47,9 +46,9 @@ def query_precision_recall(distances: Any, relevant: Any) -> tuple[F64, F64]:
 
 
 def average_precision(distances: Any, relevant: Any) -> float:
-    """The area under the pooled curve of precision over recall, one point a radius, by trapezoids.
+    """Area under the pooled precision-recall curve: one point per radius, trapezoidal rule.
 
-    From recall 0 to the first point the precision is that of the first point.
+    From recall 0 up to the first point, the precision is that of the first point.
 
     >>> round(average_precision([[0, 1, 1, 2]], [[True, True, False, False]]), 4)
     0.9167
@@ -61,9 +60,9 @@ def average_precision(distances: Any, relevant: Any) -> float:
 
 
 def query_average_precision(distances: Any, relevant: Any) -> F64:
-    """The mean of the precision at each relevant item, for each query; NaN for one without a relevant item.
+    """Average precision per query: the mean of the precision at each relevant item; NaN without a relevant item.
 
-    It is the expected value over all orders of the ties [1]_, in closed form.
+    Ties are averaged over all of their orders [1]_, in closed form.
 
     References
     ----------
@@ -72,14 +71,14 @@ def query_average_precision(distances: Any, relevant: Any) -> F64:
 
     Examples
     --------
-    >>> query_average_precision([[0, 1, 1]], [[False, True, False]]).round(4)  # half of 1/2 and of 1/3
+    >>> query_average_precision([[0, 1, 1]], [[False, True, False]]).round(4)  # the mean of 1/2 and 1/3
     array([0.4167])
     """
     return Counts.of(distances, relevant).query_average_precision()
 
 
 def mean_average_precision(distances: Any, relevant: Any) -> float:
-    """The mean of :func:`query_average_precision` over the queries that have a relevant item.
+    """The mean of `query_average_precision` over the queries that have a relevant item.
 
     >>> round(mean_average_precision([[0, 1, 1], [0, 0, 0]], [[False, True, False], [False, False, False]]), 4)
     0.4167
@@ -88,10 +87,20 @@ def mean_average_precision(distances: Any, relevant: Any) -> float:
 
 
 def ball_precision(distances: Any, relevant: Any, radius: float, *, empty: str = "zero") -> F64:
-    """The share of relevant items among those within a radius, for each query.
+    """Precision within a radius, per query.
 
-    ``empty`` says what a query counts that finds nothing there: ``"zero"``, ``"one"``, or ``"leave_out"`` (NaN).
+    Parameters
+    ----------
+    distances, relevant
+        Distances and relevance, both ``(n_queries, n)``.
+    radius
+        Largest distance that counts.
+    empty
+        Value of a query without any item within the radius: ``"zero"`` (default), ``"one"``, or ``"leave_out"`` for
+        NaN.
 
+    Examples
+    --------
     >>> distances, relevant = [[0, 2, 3], [3, 3, 3]], [[True, False, True], [True, True, True]]
     >>> ball_precision(distances, relevant, 2), ball_precision(distances, relevant, 2, empty="leave_out")
     (array([0.5, 0. ]), array([0.5, nan]))
@@ -100,8 +109,30 @@ def ball_precision(distances: Any, relevant: Any, radius: float, *, empty: str =
     return Counts.of((distances > radius).astype(np.uint8), relevant).ball_precision(0, empty)
 
 
+def pooled_ball_precision(distances: Any, relevant: Any, radius: float) -> float:
+    """Precision of all pairs within a radius, pooled over the queries; 0 if there is no pair within it.
+
+    Queries with large balls count more, and empty balls have no effect, unlike in the mean of `ball_precision`.
+
+    Parameters
+    ----------
+    distances, relevant
+        Distances and relevance, both ``(n_queries, n)``.
+    radius
+        Largest distance that counts.
+
+    Examples
+    --------
+    >>> distances, relevant = [[0, 2, 2], [3, 3, 3]], [[True, False, True], [True, True, True]]
+    >>> round(pooled_ball_precision(distances, relevant, 2), 4), pooled_ball_precision(distances, relevant, -1)
+    (0.6667, 0.0)
+    """
+    distances, relevant = checked(distances, relevant)
+    return Counts.of((distances > radius).astype(np.uint8), relevant).pooled_ball_precision(0)
+
+
 def precision_at(distances: Any, relevant: Any, k: int) -> F64:
-    """The expected share of relevant items among the k nearest of each query.
+    """Expected precision of the k nearest, per query.
 
     >>> precision_at([[0, 1, 1, 1]], [[True, True, False, False]], 2).round(4)
     array([0.6667])
@@ -110,7 +141,7 @@ def precision_at(distances: Any, relevant: Any, k: int) -> F64:
 
 
 def recall_at(distances: Any, relevant: Any, k: int) -> F64:
-    """The expected share of a query's relevant items among its k nearest; NaN for one without a relevant item.
+    """Expected recall of the k nearest, per query; NaN for a query without relevant items.
 
     >>> recall_at([[0, 1, 1, 1]], [[True, True, False, False]], 2).round(4)
     array([0.6667])
@@ -119,10 +150,21 @@ def recall_at(distances: Any, relevant: Any, k: int) -> F64:
 
 
 def ndcg(distances: Any, gains: Any, k: int | None = None) -> F64:
-    """Normalised discounted cumulative gain of each query's k nearest, or of all; NaN for one without any gain.
+    """Normalised discounted cumulative gain of the k nearest, per query; NaN for a query without any gain.
 
-    ``gains`` are True or False, or numbers from 0. An item at place i counts its gain / log2(i + 1).
+    The item at place i contributes gain / log2(i + 1).
 
+    Parameters
+    ----------
+    distances
+        Distances ``(n_queries, n)``.
+    gains
+        Booleans or numbers ≥ 0, same shape.
+    k
+        Number of nearest items that count; None (default) counts all.
+
+    Examples
+    --------
     >>> ndcg([[0, 1, 2]], [[1, 3, 0]]).round(4)
     array([0.7967])
     """
@@ -131,7 +173,7 @@ def ndcg(distances: Any, gains: Any, k: int | None = None) -> F64:
         raise InvalidInputError("gains must be 0 or more")
     k = distances.shape[1] if k is None else k
     if not 1 <= k <= distances.shape[1]:
-        raise InvalidInputError(f"k must lie between 1 and the {distances.shape[1]} items that there are, got {k}")
+        raise InvalidInputError(f"k must lie between 1 and the number of items, {distances.shape[1]}, got {k}")
     levels, _ = levels_of(distances)
     found = tally(levels)
     places = levels + np.arange(len(levels))[:, None] * found.shape[1]
@@ -141,11 +183,20 @@ def ndcg(distances: Any, gains: Any, k: int | None = None) -> F64:
 
 
 def neighbor_recall(ids: Any, truth: Any) -> F64:
-    """The share of the true neighbours ``truth`` ``(n_queries, k)`` that are among ``ids``, for each query.
+    """Share of the true neighbours that were found, per query.
 
-    Places with id -1 are empty and count for nothing. Where the k-th neighbour is tied, use
-    :func:`neighbor_recall_by_distance`.
+    Where the k-th neighbour is tied, use
+    [`neighbor_recall_by_distance`][rankhash.evaluation.neighbor_recall_by_distance].
 
+    Parameters
+    ----------
+    ids
+        Ids that were found, ``(n_queries, any width)``.
+    truth
+        Ids of the true neighbours, ``(n_queries, k)``. In both arrays -1 marks an empty place, which is ignored.
+
+    Examples
+    --------
     >>> neighbor_recall([[4, 7, -1]], [[7, 8, 4]]).round(4)
     array([0.6667])
     """
@@ -158,11 +209,23 @@ def neighbor_recall(ids: Any, truth: Any) -> F64:
 
 
 def neighbor_recall_by_distance(distances: Any, true_distances: Any, k: int, *, epsilon: float = 1e-3) -> F64:
-    """Recall at k as ann-benchmarks defines it: the share of k whose *true* distance is at most the k-th true one.
+    """Recall at k as ann-benchmarks defines it, per query.
 
-    ``distances`` ``(n_queries, ≥ k)`` are the true distances from each query to what was found, in any order;
-    ``true_distances`` those of its true neighbours, ascending; ``epsilon`` is added to the k-th.
+    It is the number of found items that are at most as far as the k-th true neighbour, divided by k.
 
+    Parameters
+    ----------
+    distances
+        True distances from each query to the items that were found, ``(n_queries, ≥ k)``, in any order.
+    true_distances
+        Distances from each query to its true neighbours, ``(n_queries, ≥ k)``, ascending.
+    k
+        Number of neighbours that count.
+    epsilon
+        Tolerance that is added to the k-th true distance; default 0.001.
+
+    Examples
+    --------
     >>> neighbor_recall_by_distance([[1.0, 2.0, 9.0]], [[1.0, 2.0, 2.0]], 3).round(4)
     array([0.6667])
     """
@@ -175,7 +238,7 @@ def neighbor_recall_by_distance(distances: Any, true_distances: Any, k: int, *, 
 
 
 def mean(values: F64) -> float:
-    """The mean of the queries' values without NaN; an error if there is none.
+    """Mean over queries, ignoring NaN; an error if all values are NaN.
 
     >>> mean(np.array([1.0, np.nan, 0.0]))
     0.5

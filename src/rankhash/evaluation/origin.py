@@ -1,4 +1,4 @@
-"""On what a result was measured. Names no host, no user and no path."""
+"""Provenance of a result: version, commit and machine. It names no host, no user and no path."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _machine() -> dict[str, str | int]:
 
 
 def _commit() -> str:
-    """The commit of the checkout that this package runs from, with a + if its code was changed; empty elsewhere."""
+    """The commit of the checkout that this package runs from, with a + for uncommitted changes; "" if installed."""
     root = Path(__file__).parents[3]
     if Path(__file__).parents[2].name != "src":
         return ""

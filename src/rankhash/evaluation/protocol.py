@@ -1,4 +1,4 @@
-"""How a data set is split and what counts as similar: the paper's protocol, and the stricter one of today.
+"""Splits of a data set and their ground truth: the paper's protocol, and a stricter one with a separate database.
 
 ::
 
@@ -11,14 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.extmath import svd_flip
 
+from .._checks import check_choice, check_integer
+from .._types import F32, F64, I64, Array, Flags
 from ..datasets import Dataset
 from ..errors import InvalidInputError
 from .truth import ClassTruth, RadiusTruth, Truth, euclidean, neighbor_radius
-
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,17 +27,17 @@ class Protocol:
     Parameters
     ----------
     n_train
-        Vectors to learn from.
+        Training vectors; default 1000.
     n_queries
-        Queries; None takes up to 3000 of those that are left.
+        Queries; None (default) takes up to 3000 of the remaining vectors.
     n_database
-        Vectors to search in, apart from the others; 0 searches in the training vectors, as the paper does.
+        Vectors of a separate database; 0 (default) searches the training vectors, as the paper does.
     n_neighbors
-        Neighbours on average that make the radius below which vectors are similar.
+        Vectors are similar within the radius that gives a training vector this many neighbours on average; default 50.
     n_components
-        Dimensions that PCA on the training vectors leaves; 0 leaves all.
+        Dimensions after PCA on the training vectors; default 40, 0 keeps all.
     truth
-        ``"neighbors"``: similar is what is close. ``"classes"``: what has the same class.
+        What counts as similar: ``"neighbors"`` (default) within the radius, ``"classes"`` vectors of one class.
 
     Examples
     --------
@@ -54,15 +53,13 @@ class Protocol:
     truth: str = "neighbors"
 
     def __post_init__(self) -> None:
-        if self.truth not in ("neighbors", "classes"):
-            raise InvalidInputError(f"truth must be neighbors or classes, got {self.truth!r}")
+        check_choice("truth", self.truth, ("neighbors", "classes"))
         for name, low in (("n_train", 2), ("n_queries", 1), ("n_database", 0), ("n_neighbors", 1), ("n_components", 0)):
-            value = getattr(self, name)
-            if value is not None and value < low:
-                raise InvalidInputError(f"{name} must be {low} or more, got {value}")
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), low)
 
     def sizes(self, data: Dataset) -> tuple[int, int, int]:
-        """Training vectors, database vectors apart from them, and queries; an error if the set is too small."""
+        """Numbers of training vectors, separate database vectors and queries; an error if the set is too small."""
         n_train, n_database = self.n_train, self.n_database
         left = len(data.vectors) - n_train - n_database
         n_queries = min(3000, left) if self.n_queries is None else self.n_queries
@@ -70,37 +67,38 @@ class Protocol:
             needed = " + ".join(str(n) for n in (n_train, n_database, max(n_queries, 1)) if n)
             raise InvalidInputError(
                 f"{data.name} has {len(data.vectors)} vectors, but the split needs {needed} (training, "
-                f"{'database, ' if n_database else ''}queries); take fewer of them"
+                f"{'database, ' if n_database else ''}queries); ask for fewer"
             )
         if self.truth == "classes" and data.labels is None:
-            raise InvalidInputError(f"{data.name} has no classes; take the truth 'neighbors'")
+            raise InvalidInputError(f"{data.name} has no classes; use truth='neighbors'")
         return n_train, n_database, n_queries
 
     def settings(self) -> dict[str, Any]:
-        """The settings as a result names them."""
+        """The settings as they are stored with a result."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Split:
-    """One run's vectors and what is similar among them.
+    """The vectors of one run and their ground truth.
 
-    ``train_rows``, ``database_rows`` and ``query_rows`` are row numbers of the data set. ``similarity`` is what a
-    hasher learns from: a matrix of the training vectors' neighbours, or None if there are classes, then in ``y``.
+    ``train_rows``, ``database_rows`` and ``query_rows`` are row numbers of the data set. Hashers learn from ``y``, the
+    classes of the training vectors, or from ``similarity``, the boolean matrix of neighbours among the training
+    vectors; the other one is None.
     """
 
     train: F32
     database: F32
     queries: F32
-    y: NDArray[Any] | None
-    similarity: NDArray[np.bool_] | None
+    y: Array | None
+    similarity: Flags | None
     truth: Truth
-    train_rows: NDArray[np.int64]
-    database_rows: NDArray[np.int64]
-    query_rows: NDArray[np.int64]
+    train_rows: I64
+    database_rows: I64
+    query_rows: I64
 
     def raw(self, data: Dataset) -> Split:
-        """The same split with the vectors as they are in the data set; what is similar stays."""
+        """The same split and ground truth, with the vectors as they are in the data set."""
         train, database, queries = (
             data.vectors[rows].astype(np.float32) for rows in (self.train_rows, self.database_rows, self.query_rows)
         )
@@ -108,10 +106,10 @@ class Split:
 
 
 def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
-    """The random split of a data set that belongs to a seed.
+    """The random split of a data set for a seed.
 
-    As in the sources that the paper follows: the mean of the whole set is subtracted, every vector is scaled to unit
-    length, neighbours are told before PCA, and PCA turns the vectors without centring them again.
+    Preprocessing follows the paper's sources. The mean of the whole set is subtracted and every vector is scaled to
+    unit length. Neighbours are determined before PCA. PCA projects the vectors without centring them again.
     """
     n_train, n_database, n_queries = protocol.sizes(data)
     rows = np.random.default_rng(seed).permutation(len(data.vectors))[: n_train + n_database + n_queries]
@@ -133,7 +131,7 @@ def split(data: Dataset, protocol: Protocol, seed: int) -> Split:
     return Split(*reduced, None, similarity, truth, train_rows, database_rows, query_rows)
 
 
-def _unit(vectors: NDArray[Any], mean: F64) -> F64:
+def _unit(vectors: Array, mean: F64) -> F64:
     centred = vectors.astype(np.float64) - mean
     unit: F64 = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
     return unit
@@ -144,8 +142,12 @@ def _reduced(vectors: F64, axes: F64 | None) -> F32:
 
 
 def _axes(train: F64, n_components: int) -> F64 | None:
-    """The principal axes ``(d, n_components)``, or None if there are no more dimensions than that."""
+    """The principal axes ``(d, n_components)``; None if the vectors have at most ``n_components`` dimensions.
+
+    The sign of an axis makes its largest entry positive, so that a split is the same on every machine.
+    """
     if not n_components or train.shape[1] <= n_components:
         return None
-    axes: F64 = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)[2][:n_components].T
-    return axes
+    left, _, axes = np.linalg.svd(train - train.mean(axis=0), full_matrices=False)
+    fixed: F64 = svd_flip(left, axes, u_based_decision=False)[1][:n_components].T
+    return fixed

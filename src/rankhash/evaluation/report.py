@@ -1,4 +1,4 @@
-"""The report: one HTML page that needs no network, and the same numbers as Markdown and CSV.
+"""The report: a self-contained HTML page, and the same numbers as Markdown and CSV.
 
 ::
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -19,20 +20,20 @@ from ..datasets import Dataset
 from ..errors import InvalidInputError
 from .figures import Figure, figures, learning_figures, styles
 from .images import data_url
+from .plots import sample, svg
 from .run import Failure
 from .store import Row
 from .summaries import METRICS, curves, name_of
 from .tables import AXES, TABLES, csv_of, html_table, markdown_of, names_of
 
 TITLE = "Rank-order hash codes: the paper's experiments repeated"
-LEAD = """<p>Precision of codes by the protocol of <i>Rank Subspace Learning for Compact Hash Codes</i> (2015). Lines
-are means over the runs, bands one standard deviation. Ties have no order: every number is its expected value over all
-orders of codes at equal distance. The paper compares codes of equally many <i>symbols</i>; a symbol of arity K takes
-log2 K bits, so codes of equally many <i>bits</i> are compared as well.</p>
-<p class="soft">Press a method to hide or show it in all figures.</p>"""
-FOUND = """Queries (framed black) and their nearest codes, nearest first. ✓ in a solid blue frame: similar by the ground
-truth; ✗ in a dashed orange frame: not. Codes at equal distance stand in the order of the split."""
-NO_PLOTLY = "the report's figures need plotly: pip install 'rankhash[report]'; report.md and report.csv were written"
+LEAD = """<p>Retrieval quality of codes by the protocol of <i>Rank Subspace Learning for Compact Hash Codes</i> (2015).
+Lines are means over the runs, bands are one standard deviation. Codes at equal distance are tied: every number is its
+expected value over all orders of the ties. The paper compares codes with equal numbers of <i>symbols</i>. A symbol of
+arity K takes log2 K bits, so codes with equal numbers of <i>bits</i> are compared as well.</p>
+<p class="soft">Click a method to hide or show it in all figures.</p>"""
+FOUND = """Queries (black frame) and their nearest codes, nearest first. ✓ in a solid blue frame: similar by the ground
+truth. ✗ in a dashed orange frame: not similar. Codes at equal distance are shown in the order of the split."""
 
 
 def write_report(
@@ -42,13 +43,14 @@ def write_report(
     out: Path,
     failures: Sequence[Failure] = (),
 ) -> Path:
-    """Write ``report.html``, ``report.md`` and ``report.csv`` into a folder; the path of the page.
+    """The path of ``report.html``, after it, ``report.md`` and ``report.csv`` were written into a folder.
 
-    ``rows_by_set`` are the finished runs by the name of the data set; the sets themselves are needed for pictures.
+    ``rows_by_set`` are the finished runs by the name of the data set. The data sets themselves are needed for the
+    images.
     """
     known = {name: rows for name, rows in rows_by_set.items() if rows}
     if not known:
-        raise InvalidInputError("there is no finished run to report on; run some first")
+        raise InvalidInputError("there is no finished run to report on; run the experiment first")
     names = names_of(row for rows in known.values() for row in rows)
     path = out / "report.html"
     try:
@@ -57,12 +59,12 @@ def write_report(
         _write(out / "report.csv", csv_of(known, lengths))
         _write(path, page(sets, known, names, lengths, failures))
     except OSError as error:
-        raise InvalidInputError(f"the report cannot be written: {error}; all finished runs are kept") from error
+        raise InvalidInputError(f"the report cannot be written: {error}; all finished runs are stored") from error
     return path
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -78,10 +80,9 @@ def page(
     lengths: Sequence[int],
     failures: Sequence[Failure],
 ) -> str:
-    """The page, with everything in it."""
-    drawn: dict[str, Any] = {}
+    """The HTML of the page, with figures, tables and images included."""
     data = {one.name: one for one in sets}
-    sections = [_section(name, rows, names, lengths, drawn, data.get(name)) for name, rows in rows_by_set.items()]
+    sections = [_section(name, rows, names, lengths, data.get(name)) for name, rows in rows_by_set.items()]
     sections.append(_settings(rows_by_set, failures))
     links = [*((name, f"set-{i}") for i, name in enumerate(rows_by_set)), ("settings", "settings")]
     for i, name in enumerate(rows_by_set):
@@ -91,9 +92,8 @@ def page(
         "lead": LEAD,
         "contents": "".join(f'<a href="#{anchor}">{escape(name)}</a>' for name, anchor in links),
         "sections": "\n".join(sections),
-        "figures": _embedded(drawn),
-        "styles": _embedded(styles(names)),
-        "plotly": _plotly(),
+        "legend": _legend(names),
+        "hiding": "".join(f".hide-{i} .m{i}" + "{display:none}" for i in range(len(names))),
     }
     text = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     head, *rest = text.split("{{")
@@ -101,33 +101,20 @@ def page(
     return head + "".join(parts[name] + tail for name, tail in pieces)
 
 
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise InvalidInputError(NO_PLOTLY) from None
-    return str(get_plotlyjs())
-
-
-def _embedded(value: Any) -> str:
-    """JSON that cannot end the script it stands in."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-
-
 def _section(
     name: str,
     rows: Sequence[Row],
     names: Sequence[str],
     lengths: Sequence[int],
-    drawn: dict[str, Any],
     data: Dataset | None,
 ) -> str:
-    parts = [f"<p>{escape(_sizes(rows))}</p>"]
+    parts = [headline(rows, lengths), f"<p>{escape(_sizes(rows))}</p>"]
+    places = {method: i for i, method in enumerate(names)}
     for axis, title in AXES.items():
         found = figures(rows, axis, lengths, names)
         if not found:
             continue
-        parts.append(_figures(name, title, found, drawn, "the numbers are in the tables"))
+        parts.append(_figures(name, title, found, places, "the numbers are in the tables"))
         tables = (
             f"<h4>{METRICS[key].title}</h4>{html_table(table, METRICS[key], names, lengths, axis)}"
             for key in TABLES
@@ -136,43 +123,64 @@ def _section(
         parts.append(f"<details><summary>Tables: {title[0].lower() + title[1:]}</summary>{''.join(tables)}</details>")
     learned = learning_figures(rows, lengths, names)
     if learned:
-        parts.append(_figures(name, "The course of learning", learned, drawn, "the numbers are in the raw results"))
+        parts.append(_figures(name, "Training curves", learned, places, "the numbers are in the raw results"))
     parts.append(_pictures(rows, names, data))
     return "".join(parts)
 
 
-def _figures(name: str, title: str, found: Sequence[Figure], drawn: dict[str, Any], numbers: str) -> str:
-    """Places for figures, which are added to those that are drawn."""
+def _figures(name: str, title: str, found: Sequence[Figure], places: dict[str, int], numbers: str) -> str:
     parts = [f"<h3>{title}</h3><div class=figures>"]
     for figure in found:
-        key = f"{name}-{figure['key']}"
-        drawn[key] = figure
-        label = escape(f"{name}: {figure['title']}; {numbers}")
-        parts.append(f"<figure><figcaption>{escape(figure['title'])}</figcaption>")
-        parts.append(f'<div class=plot role=img aria-label="{label}" data-figure="{escape(key)}"></div></figure>')
+        key, label = f"{name}-{figure['key']}", f"{name}: {figure['title']}; {numbers}"
+        parts.append(f'<figure data-figure="{escape(key)}"><figcaption>{escape(figure["title"])}</figcaption>')
+        parts.append(f"{svg(figure, places, label)}</figure>")
     return "".join([*parts, "</div>"])
+
+
+def _legend(names: Sequence[str]) -> str:
+    """A button for each method, which hides and shows it."""
+    return "".join(
+        f"<button type=button aria-pressed=true data-method={i}>{sample(style)}{escape(name)}</button>"
+        for i, (name, style) in enumerate(styles(names).items())
+    )
+
+
+def headline(rows: Sequence[Row], lengths: Sequence[int]) -> str:
+    """Who wins at equal bits, by how much and in what time, at the length nearest to 32 bits; empty for one method."""
+    at = min(lengths, key=lambda length: (abs(length - 32), length))
+    precision = {name: points[at].mean for name, points in curves(rows, "bits", [at], "ap").items()}
+    if len(precision) < 2:
+        return ""
+    best, second, *_ = sorted(precision, key=lambda name: -precision[name])
+    seconds = curves(rows, "bits", [at], "fit").get(best, {})
+    trained = f", trained in {seconds[at].mean:.2g} s of CPU time" if at in seconds else ""
+    lead = precision[best] - precision[second]
+    return (
+        f"<p class=headline><b>{escape(best)}</b> is best at {at} bits: average precision {precision[best]:.3f}, "
+        f"{lead:.3f} more than {escape(second)}{trained}.</p>"
+    )
 
 
 def _sizes(rows: Sequence[Row]) -> str:
     row = rows[0]
     settings, seeds = row["settings"], sorted({row["seed"] for row in rows})
-    where = "which are also the database" if not settings["n_database"] else f"{row['n_database']} others to search in"
+    where = "which are also the database" if not settings["n_database"] else f"{row['n_database']} database vectors"
     truth = (
-        f"similar is what is closer than the mean distance to the {settings['n_neighbors']}th neighbour"
+        f"vectors closer than the mean distance to the {settings['n_neighbors']}th neighbour are similar"
         if settings["truth"] == "neighbors"
-        else "similar is what has the same class"
+        else "vectors of the same class are similar"
     )
     share = sum(row["no_relevant"] for row in rows) / sum(row["n_queries"] for row in rows)
     return (
-        f"{settings['n_train']} vectors to learn from, {where}; {row['n_queries']} queries; {truth}; "
-        f"{len(seeds)} random split{'s' if len(seeds) > 1 else ''}. {share:.1%} of the queries have nothing similar in "
-        "the database: they count in the precision, not in recall and mean average precision."
+        f"{settings['n_train']} training vectors, {where}; {row['n_queries']} queries; {truth}; "
+        f"{len(seeds)} random split{'s' if len(seeds) > 1 else ''}. {share:.1%} of the queries have no similar vector "
+        "in the database: they count in the precision, but not in recall and mean average precision."
     )
 
 
 def _pictures(rows: Sequence[Row], names: Sequence[str], data: Dataset | None) -> str:
-    """Queries with what each method finds first."""
-    shown = {name_of(row): row for row in rows if row.get("pictures")}
+    """Example queries with the nearest codes of each method."""
+    shown = _comparable([row for row in rows if row.get("pictures")])
     if data is None or data.image_shape is None or not shown:
         return ""
     shape = data.image_shape
@@ -182,7 +190,7 @@ def _pictures(rows: Sequence[Row], names: Sequence[str], data: Dataset | None) -
         alt = {"query": "query", "right": "right", "wrong": "wrong"}[kind]
         return f'<div class={kind}><img src="{image}" alt="{alt}" loading=lazy>{mark}</div>'
 
-    parts = [f"<h3>What is found</h3><p>{FOUND}</p>"]
+    parts = [f"<h3>Example queries</h3><p>{FOUND}</p>"]
     first = next(iter(shown.values()))["pictures"]
     for place, query in enumerate(first):
         inner = []
@@ -198,14 +206,22 @@ def _pictures(rows: Sequence[Row], names: Sequence[str], data: Dataset | None) -
     return "".join(parts)
 
 
+def _comparable(rows: Sequence[Row]) -> dict[str, Row]:
+    """The row of each method whose bits are nearest to those that most methods have."""
+    if not rows:
+        return {}
+    common = Counter(row["bits"] for row in rows).most_common(1)[0][0]
+    return {name_of(row): row for row in sorted(rows, key=lambda row: -abs(row["bits"] - common))}
+
+
 def _settings(rows_by_set: dict[str, list[Row]], failures: Sequence[Failure]) -> str:
-    """Everything that is needed to repeat the results."""
+    """The section with all settings that are needed to repeat the results."""
     rows = [row for part in rows_by_set.values() for row in part]
     lines = []
     for name, part in rows_by_set.items():
         seeds = sorted({row["seed"] for row in part})
         settings = ", ".join(f"{key} = {_shown(value)}" for key, value in part[0]["settings"].items())
-        lines.append((name, f"{settings}; seeds {', '.join(map(str, seeds))} (of the split and of the method)"))
+        lines.append((name, f"{settings}; seeds {', '.join(map(str, seeds))} (for the split and for the method)"))
     for name in names_of(rows):
         mine = [row for row in rows if name_of(row) == name]
         arities = ", ".join(map(str, sorted({row["arity"] for row in mine})))
@@ -215,7 +231,7 @@ def _settings(rows_by_set: dict[str, list[Row]], failures: Sequence[Failure]) ->
     for origin in sorted({json.dumps(row["origin"], sort_keys=True) for row in rows}):
         facts = json.loads(origin)
         commit = f", commit {facts['commit']}" if facts["commit"] else ""
-        machine = f"{facts['cpu']}, {facts['cores']} cores, {facts['isa']}, one thread a run"
+        machine = f"{facts['cpu']}, {facts['cores']} cores, {facts['isa']}, one thread per run"
         lines.append((facts["date"], f"rankhash {facts['version']}{commit}; {machine}"))
     reasons = {(failure.task.method, failure.reason) for failure in failures}
     lines += [(f"{method}: left out", reason) for method, reason in sorted(reasons)]

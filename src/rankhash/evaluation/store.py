@@ -1,11 +1,12 @@
-"""Raw results on the disk: one line of JSON for each finished run, in one file for each data set and method.
+"""Raw results on disk: one JSON line per finished run, one file per data set and method.
 
 ::
 
     folder/mnist/SRSH.jsonl      {"set": "mnist", "method": "SRSH", "seed": 100, "n_symbols": 32, "ap": …}
                                  …
 
-A line counts when it is complete. What a killed run or a full disk left behind is dropped before the next is added.
+Only complete lines count. A partial line, left by a killed process or a full disk, is removed before the next line is
+appended.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Store:
         self.folder = folder
 
     def add(self, row: Row) -> None:
-        """Keep a finished run; afterwards it is on the disk."""
+        """Store a finished run; it is durable once the call returns."""
         path = self._path(row["set"], row["method"])
         line = json.dumps(row, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         try:
@@ -50,12 +51,12 @@ class Store:
         except OSError as error:
             reason = "the disk is full" if error.errno == errno.ENOSPC else str(error)
             raise InvalidInputError(
-                f"a result cannot be kept in {self.folder}: {reason}. All runs that were finished before are "
-                "kept there; make room and give the same command again"
+                f"a result cannot be stored in {self.folder}: {reason}. All runs that were finished before are "
+                "stored there; free some space and run the same command again"
             ) from error
 
     def rows(self, name: str) -> list[Row]:
-        """The finished runs of a data set, each once, the last one if it was run again."""
+        """The finished runs of a data set; of repeated runs only the last."""
         found: dict[str, Row] = {}
         for path in sorted((self.folder / safe_name(name)).glob("*.jsonl")):
             for row in read_lines(path):
@@ -63,7 +64,7 @@ class Store:
         return list(found.values())
 
     def sets(self) -> list[str]:
-        """The data sets that have results, in the order of the alphabet."""
+        """The data sets that have results, in alphabetical order."""
         names = {row["set"] for path in self.folder.glob("*/*.jsonl") for row in read_lines(path)}
         return sorted(names)
 
@@ -72,7 +73,7 @@ class Store:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """The complete lines of a file; damaged ones are passed over, so that their runs are done again."""
+    """The complete lines of a file; damaged lines are skipped, so that their runs are repeated."""
     for line in path.read_bytes().splitlines(keepends=True):
         try:
             row = json.loads(line) if line.endswith(b"\n") else None
@@ -83,19 +84,19 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def identity(row: Row) -> str:
-    """What tells one run from another; a later row of the same identity takes the place of an earlier one."""
+    """The key of a run; a later row with the same key replaces an earlier one."""
     names = ["set", "method", "seed", "settings", "tuned_for"]
     names += ["length"] if row.get("tuned_for") else ["n_symbols", "arity"]
     return json.dumps([row.get(name) for name in names], sort_keys=True)
 
 
 def safe_name(name: str) -> str:
-    """A name as a file may have it."""
+    """A name with only the characters that are safe in file names."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "unnamed"
 
 
 def _drop_torn_line(file: Any) -> None:
-    """Cut what follows the last complete line."""
+    """Truncate the file after its last complete line."""
     end = file.seek(0, os.SEEK_END)
     if not end:
         return
@@ -106,7 +107,7 @@ def _drop_torn_line(file: Any) -> None:
 
 
 def _write_whole(file: Any, line: bytes) -> None:
-    """Append a line and flush it; if that fails, the file is as long as before."""
+    """Append a line and flush it to disk; on failure the file keeps its old length."""
     end = file.seek(0, os.SEEK_END)
     try:
         file.write(line)

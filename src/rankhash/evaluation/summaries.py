@@ -1,4 +1,4 @@
-"""From raw results to means and standard deviations, by method and code length: what tables and figures are made of."""
+"""Means and standard deviations of raw results by method and code length, for tables and figures."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _ranking
+from .._types import F64
 from .store import Row
 
-F64 = NDArray[np.float64]
-
 RECALLS = np.linspace(0, 1, 51)
-"""Where curves of precision over recall are compared."""
+"""Recall values at which precision-recall curves are averaged."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run."""
+    """One number of a run, with its title and its digits in tables."""
 
     title: str
     value: Callable[[Row], float | None]
@@ -28,10 +26,20 @@ class Metric:
     short: str = ""
 
 
-def pooled_precision(row: Row, radius: int) -> float | None:
-    """The precision of all pairs of a run within a radius, whatever their query; None if there is none."""
+def pooled_precision(row: Row, radius: int) -> float:
+    """Precision within a radius, pooled over all pairs of a run; 0 if no pair lies within the radius."""
     found = sum(row["found"][: radius + 1])
-    return sum(row["hits"][: radius + 1]) / found if found else None
+    return float(sum(row["hits"][: radius + 1]) / found) if found else 0.0
+
+
+def finds_nothing(row: Row, radius: int) -> float:
+    """1 if no pair of a run lies within a radius, else 0."""
+    return float(not any(row["found"][: radius + 1]))
+
+
+def kept_with_noise(row: Row) -> float | None:
+    """The average precision of queries with noise relative to that without; None for runs that did not measure it."""
+    return row["noise"]["ap"] / row["ap"] if "noise" in row and row["ap"] else None
 
 
 METRICS: dict[str, Metric] = {
@@ -48,14 +56,20 @@ METRICS: dict[str, Metric] = {
     "left3": Metric("Precision within radius 3, empty balls left out", lambda row: row["ball"]["3"]["leave_out"]),
     "pooled2": Metric("Precision within radius 2, all pairs pooled", lambda row: pooled_precision(row, 2)),
     "pooled3": Metric("Precision within radius 3, all pairs pooled", lambda row: pooled_precision(row, 3)),
+    "none2": Metric("Runs with nothing within radius 2 (fraction)", lambda row: finds_nothing(row, 2)),
+    "none3": Metric("Runs with nothing within radius 3 (fraction)", lambda row: finds_nothing(row, 3)),
+    "weighted": Metric("Average precision of the weighted distance", lambda row: row.get("weighted_ap")),
+    "noise": Metric("Average precision of queries with noise", lambda row: row.get("noise", {}).get("ap")),
+    "kept": Metric("Share of the average precision that is left with noise", kept_with_noise),
+    "redundancy": Metric("Redundancy of a code's symbols", lambda row: row.get("redundancy")),
     "fit": Metric("Time to train (CPU seconds)", lambda row: row["fit_seconds"], 2, "train s"),
-    "encode": Metric("Time to encode (CPU µs a vector)", lambda row: row["encode_us"], 2, "encode µs"),
+    "encode": Metric("Time to encode (CPU µs per vector)", lambda row: row["encode_us"], 2, "encode µs"),
 }
 
 
 @dataclass(frozen=True)
 class Point:
-    """A metric of one method at one length, over the runs: values by seed."""
+    """A metric of one method at one code length: one value per run, by seed."""
 
     by_seed: dict[int, float]
 
@@ -71,7 +85,7 @@ class Point:
 
     @property
     def n(self) -> int:
-        """Runs."""
+        """Number of runs."""
         return len(self.by_seed)
 
     def lead(self, other: Point) -> tuple[float, float]:
@@ -86,14 +100,14 @@ Curves = dict[str, dict[int, Point]]
 
 
 def name_of(row: Row) -> str:
-    """What a method is called in a report."""
+    """The name of a method in a report."""
     return f"{row['method']} (tuned)" if row.get("tuned_for") else str(row["method"])
 
 
 def at_length(row: Row, axis: str, lengths: Iterable[int]) -> int | None:
-    """The length at which a run stands on an axis; None if it does not.
+    """The code length under which a run is listed on an axis; None if it is not listed.
 
-    At equal bits a code stands at the length that it fills up to less than one symbol.
+    On the axis of bits, a code is listed under the length that leaves less than one symbol unused.
     """
     tuned_for = row.get("tuned_for")
     if tuned_for is not None:
@@ -135,13 +149,13 @@ def curves(rows: Iterable[Row], axis: str, lengths: Iterable[int], metric: str) 
 
 
 def precision_at_recalls(row: Row) -> F64:
-    """The precision of a run at :data:`RECALLS`, by straight lines between the radii."""
+    """The precision of a run at `RECALLS`, interpolated linearly between the radii."""
     precision, recall = _ranking.curve(np.array(row["found"]), np.array(row["hits"]))
     return np.interp(RECALLS, recall, precision)
 
 
 def recall_curves(rows: Iterable[Row], axis: str, length: int) -> dict[str, tuple[F64, F64]]:
-    """Mean and standard deviation over the runs of the precision at :data:`RECALLS`, by method."""
+    """Mean and standard deviation of the precision at `RECALLS` over the runs, by method."""
     chosen = select(rows, axis, [length])
     found = {}
     for name, by_length in chosen.items():
@@ -153,9 +167,9 @@ def recall_curves(rows: Iterable[Row], axis: str, length: int) -> dict[str, tupl
 
 
 def courses(rows: Iterable[Row], length: int, key: str) -> dict[str, tuple[list[int], F64, F64]]:
-    """Steps of learning, and mean and standard deviation of a number at them, by method at so many bits.
+    """Training steps, and mean and standard deviation of one series at these steps, by method.
 
-    Runs that noted other steps than the last one are left out.
+    Only codes of ``length`` bits count. Runs whose recorded steps differ from those of the last run are left out.
     """
     found = {}
     for name, by_length in select((row for row in rows if row.get("course")), "bits", [length]).items():

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
 from .methods import METHODS
 from .store import Row
-from .summaries import METRICS, Curves, Metric, curves, name_of
+from .summaries import METRICS, Curves, Metric, Point, curves, name_of
 
 TIMES = ("fit", "encode")
-BALLS = ("ball2", "ball3", "left2", "left3", "pooled2", "pooled3", "empty2", "empty3")
-TABLES = ("ap", "map", *BALLS, "at50", "at100", "ndcg", *TIMES)
+BALLS = ("ball2", "pooled2", "ball3", "pooled3", "left2", "left3", "empty2", "empty3", "none2", "none3")
+TABLES = ("ap", "weighted", "map", *BALLS, "at50", "at100", "ndcg", "noise", "kept", "redundancy", *TIMES)
+
+
+class Style(NamedTuple):
+    """How a format marks the best mean and the standard deviation."""
+
+    bold: str
+    spread: str
+
+
+MARKDOWN = Style("**{}**", " ± {}")
+HTML = Style("<b>{}</b>", " <span>±{}</span>")
 AXES = {"symbols": "At equal symbols (the paper's axis)", "bits": "At equal bits (equal storage)"}
 
 
@@ -21,41 +33,45 @@ def markdown_table(found: Curves, metric: Metric, names: Sequence[str], lengths:
     """Mean ± standard deviation by method and length; the best mean is bold."""
     lines = [f"| {axis} | " + " | ".join(str(length) for length in lengths) + " |"]
     lines.append("|---|" + "--:|" * len(lengths))
-    best = _best(found, lengths)
-    for name in names:
-        if name in found:
-            cells = []
-            for length in lengths:
-                point = found[name].get(length)
-                mean = "–" if point is None else f"{point.mean:.{metric.digits}f}"
-                bold = f"**{mean}**" if point is not None and best.get(length) == name and not _lower(metric) else mean
-                cells.append(bold if point is None or point.n < 2 else f"{bold} ± {point.std:.{metric.digits}f}")
-            lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    rows = _rows(found, metric, names, lengths, MARKDOWN)
+    lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows]
     return "\n".join(lines)
 
 
 def html_table(found: Curves, metric: Metric, names: Sequence[str], lengths: Sequence[int], axis: str) -> str:
-    """The same for a page."""
+    """The table of `markdown_table` as HTML."""
     head = "".join(f"<th scope=col>{length}</th>" for length in lengths)
-    rows, best = [], _best(found, lengths)
-    for name in names:
-        if name in found:
-            cells = []
-            for length in lengths:
-                point = found[name].get(length)
-                mean = "–" if point is None else f"{point.mean:.{metric.digits}f}"
-                bold = f"<b>{mean}</b>" if best.get(length) == name and not _lower(metric) else mean
-                std = "" if point is None or point.n < 2 else f" <span>±{point.std:.{metric.digits}f}</span>"
-                cells.append(f"<td>{bold}{std}</td>")
-            rows.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
+    rows = [
+        f"<tr><td>{escape(name)}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for name, cells in _rows(found, metric, names, lengths, HTML)
+    ]
     return (
         f"<div class=table tabindex=0><table><thead><tr><th scope=col>{escape(axis)}</th>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
+def _rows(
+    found: Curves, metric: Metric, names: Sequence[str], lengths: Sequence[int], style: Style
+) -> Iterator[tuple[str, list[str]]]:
+    """The methods that occur, each with its cells by length."""
+    best = {} if _lower(metric) else _best(found, lengths)
+    for name in names:
+        if name in found:
+            points = found[name]
+            yield name, [_cell(points.get(length), metric, style, best.get(length) == name) for length in lengths]
+
+
+def _cell(point: Point | None, metric: Metric, style: Style, is_best: bool) -> str:
+    if point is None:
+        return "–"
+    mean = f"{point.mean:.{metric.digits}f}"
+    spread = "" if point.n < 2 else style.spread.format(f"{point.std:.{metric.digits}f}")
+    return (style.bold.format(mean) if is_best else mean) + spread
+
+
 def csv_of(rows_by_set: dict[str, list[Row]], lengths: Sequence[int]) -> str:
-    """Every mean and standard deviation, one a line."""
+    """Every mean and standard deviation, one per line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["set", "axis", "metric", "method", "length", "mean", "std", "runs"])
@@ -70,7 +86,7 @@ def csv_of(rows_by_set: dict[str, list[Row]], lengths: Sequence[int]) -> str:
 
 
 def markdown_of(rows_by_set: dict[str, list[Row]], names: Sequence[str], lengths: Sequence[int]) -> str:
-    """Every table of every set, under headings."""
+    """Every table of every data set, under headings."""
     parts = ["# Results"]
     for name, rows in rows_by_set.items():
         for axis, title in AXES.items():
@@ -83,7 +99,7 @@ def markdown_of(rows_by_set: dict[str, list[Row]], names: Sequence[str], lengths
 
 
 def names_of(rows: Iterable[Row]) -> list[str]:
-    """The methods that occur, in the order of the library, the tuned ones behind."""
+    """The methods that occur, in the order of `METHODS`; tuned methods last."""
     order = {name: place for place, name in enumerate(METHODS)}
     found = {name_of(row): (bool(row.get("tuned_for")), order.get(row["method"], len(order))) for row in rows}
     return sorted(found, key=lambda name: (found[name], name))
@@ -99,5 +115,5 @@ def _best(found: Curves, lengths: Sequence[int]) -> dict[int, str]:
 
 
 def _lower(metric: Metric) -> bool:
-    """Whether a higher value is not a better one."""
-    return metric.title.startswith(("Time", "Queries"))
+    """Whether lower values are better."""
+    return metric.title.startswith(("Time", "Queries", "Runs", "Redundancy"))

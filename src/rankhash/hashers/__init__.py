@@ -1,4 +1,4 @@
-"""The methods that turn vectors into symbols, one a file, and :func:`load_hasher`."""
+"""The methods that turn vectors into symbols, one file per method, and `load_hasher`."""
 
 from __future__ import annotations
 
@@ -7,43 +7,77 @@ from typing import Any
 
 from .. import _files
 from ..errors import FileFormatError
-from ._base import Hasher
+from ._saving import hasher_state, restored_hasher, upgrade_header
 from .agh import AGH
+from .base import Hasher
 from .bre import BRE
 from .bssc import BSSC
+from .ccaitq import CCAITQ
+from .cghash import CGHash
+from .cmfh import CMFH
+from .cro import CRO
+from .cross_jrsh import CrossJRSH
+from .dgh import DGH
+from .forgiving import ForgivingHash
+from .hdml import HDML
 from .itq import ITQ
 from .jrsh import JRSH
+from .jsd_boosting import JSDBoosting
 from .klsh import KLSH
 from .ksh import KSH
 from .lsh import LSH
+from .lsrh import LSRH
 from .minhash import MinHash
 from .mlh import MLH
+from .permutation_codes import PermutationCodes
+from .pstable_lsh import PStableLSH
+from .rank_quantizer import RankQuantizer
 from .rsh import RSH
+from .scm import SCM
 from .sdh import SDH
+from .semantic import SemanticHashing
 from .spectral import SpectralHashing
 from .splh import SPLH
 from .srsh import SRSH
+from .views import ViewHasher
 from .wta import WTA
 
 __all__ = [
     "AGH",
     "BRE",
     "BSSC",
+    "CCAITQ",
+    "CMFH",
+    "CRO",
+    "DGH",
     "HASHERS",
+    "HDML",
     "ITQ",
     "JRSH",
     "KLSH",
     "KSH",
     "LSH",
+    "LSRH",
     "MLH",
     "RSH",
+    "SCM",
     "SDH",
     "SPLH",
     "SRSH",
+    "VIEW_HASHERS",
     "WTA",
+    "CGHash",
+    "CrossJRSH",
+    "ForgivingHash",
     "Hasher",
+    "JSDBoosting",
     "MinHash",
+    "PStableLSH",
+    "PermutationCodes",
+    "RankQuantizer",
+    "SemanticHashing",
     "SpectralHashing",
+    "ViewHasher",
     "hasher_from_bytes",
     "hasher_to_bytes",
     "load_hasher",
@@ -57,6 +91,7 @@ HASHERS: dict[str, type[Hasher]] = {
         RSH,
         SRSH,
         JRSH,
+        RankQuantizer,
         MLH,
         ITQ,
         SpectralHashing,
@@ -68,18 +103,30 @@ HASHERS: dict[str, type[Hasher]] = {
         SPLH,
         BSSC,
         MinHash,
+        DGH,
+        CRO,
+        PermutationCodes,
+        HDML,
+        CGHash,
+        SemanticHashing,
+        ForgivingHash,
+        JSDBoosting,
+        PStableLSH,
     )
 }
-"""Every method by name: what :func:`load_hasher` opens and what the tests go through."""
+"""Every method of one view by name."""
+
+VIEW_HASHERS: dict[str, type[ViewHasher]] = {method.__name__: method for method in (CrossJRSH, LSRH, SCM, CMFH, CCAITQ)}
+"""Every method of several views by name."""
 
 
 def load_hasher(path: str | os.PathLike[str]) -> Hasher:
-    """The fitted hasher that :meth:`Hasher.save` wrote: it makes the same codes.
+    """The fitted hasher that [`Hasher.save`][rankhash.Hasher.save] wrote; it gives the same codes.
 
     Raises
     ------
     FileFormatError
-        If the file is damaged, foreign, of a newer format, or holds something else.
+        If the file is damaged, of another program or a newer format, or holds something else.
 
     Examples
     --------
@@ -90,29 +137,30 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
     ...     load_hasher(f"{folder}/lsh.safetensors")
     LSH(n_symbols=16, random_state=0)
     """
-    return _restore(os.fspath(path), *_files.read_file(path, "hasher"))
+    return _opened(os.fspath(path), *_files.read_file(path, "hasher"))
 
 
 def hasher_to_bytes(hasher: Hasher) -> bytes:
-    """What :meth:`Hasher.save` writes, for keeping inside another file."""
-    header, arrays = hasher._state()
-    return _files.to_bytes(arrays, header, "hasher")
+    """What ``Hasher.save`` writes, for storage inside another file."""
+    return _files.to_bytes(*hasher_state(hasher), "hasher")
 
 
 def hasher_from_bytes(data: bytes, owner: str) -> Hasher:
-    """The hasher that :func:`hasher_to_bytes` wrote; ``owner`` is the file that keeps it, for error messages."""
+    """The hasher that ``hasher_to_bytes`` wrote; ``owner`` names the file around it in errors."""
     try:
         header, arrays = _files.from_bytes(data, "hasher")
     except FileFormatError as error:
         raise FileFormatError(f"the hasher of {owner} {error}") from None
-    return _restore(owner, header, arrays)
+    return _opened(owner, header, arrays)
 
 
-def _restore(owner: str, header: dict[str, Any], arrays: _files.Tensors) -> Hasher:
+def _opened(owner: str, header: dict[str, Any], arrays: _files.Tensors) -> Hasher:
     method = header.get("method")
-    if not isinstance(method, str) or method not in HASHERS:
+    known: dict[str, type[Hasher]] = {**HASHERS, **VIEW_HASHERS}
+    if not isinstance(method, str) or method not in known:
         raise FileFormatError(f"{owner} holds a hasher that this rankhash does not know: {method!r}")
     try:
-        return HASHERS[method]._restore(header, arrays)
+        current = upgrade_header(header)
+        return restored_hasher(known[current["method"]], current, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{owner} does not describe a usable {method}: {error}") from error

@@ -5,63 +5,63 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._checks import check_integer, check_number
+from .._types import F32, F64, I64, Flags
 from ..similarity import GivenPairs, squared_distances
-from ._base import F32, F64, Arrays, Hasher, Training
-from ._kernel import some_rows
-from ._parameters import check_integer, check_number
-from ._similar import Labelled, labelled_points
-
-I64 = NDArray[np.int64]
-Bits = NDArray[np.bool_]
+from .base import Arrays, Hasher
+from .training import Training, TrainingPoints, labelled_points, new_generator, sample_rows
 
 PATIENCE = 10
-"""Sweeps whose gain decides whether to go on."""
+"""Learning stops when this many sweeps together gain less than ``tol``."""
 
-LEAST = 1e-9
-"""A vector whose product with another is smaller never changes its bit with that one's weight."""
+MIN_PRODUCT = 1e-9
+"""A vector's bit does not depend on the weight of a training vector if their product is smaller."""
 
-BEYOND = 1e-6
-"""How far beyond the outermost breaks a weight is set."""
+OUTER_STEP = 1e-6
+"""Distance of a weight beyond the outermost breakpoint."""
 
 
 class BRE(Hasher):
-    """Codes of bits whose Hamming distances, divided by their number, come close to given distances.
+    """Binary codes whose normalised Hamming distances approximate given distances.
 
-    The distances are half the squared ones of the vectors at unit length, divided by the largest; with classes or
-    given pairs they are 0 for similar and 1 for dissimilar pairs [1]_. A bit is the side of a hyperplane whose
-    normal is a weighted sum of a few training vectors. One weight is changed at a time, to the best of all values:
-    between two breaks, at which a vector's bit flips, all values are the same.
+    The given distances are squared distances of the vectors at unit length, divided by the largest; with classes or
+    given pairs they are 0 for similar and 1 for dissimilar pairs [1]_. A bit is the side of a hyperplane whose normal
+    is a weighted sum of a few training vectors. Coordinate descent sets one weight at a time to its best value. The
+    loss is constant between two breakpoints, at which a vector's bit flips, so that all values can be compared.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     n_chosen
-        Training vectors that make up a normal.
+        Training vectors per normal, 50 by default.
     pair_share
-        The part of all training vectors that each of them is compared with.
-    n_sweeps, tol
-        How often one weight of every bit is improved, and the relative gain of ten sweeps below which it ends.
+        Fraction of the training vectors that each of them is compared with, 0.05 by default.
+    n_sweeps
+        Largest number of sweeps, 300 by default; a sweep improves one weight of every bit.
+    tol
+        Learning stops when ten sweeps lower the loss by less than this fraction, 0.001 by default.
     max_points
-        From more vectors than this a sample is learned from.
+        Largest number of vectors to learn from, 1000 by default; of more, a random sample.
     random_state
-        An integer for the same hasher in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
     projections_ : ndarray (n_symbols, n_features_in_)
         The unit normals of the hyperplanes.
     center_ : ndarray (n_features_in_,)
-        The mean of the fitted vectors, through which the hyperplanes go.
-    losses_ : ndarray
-        The mean over pairs of half the square of what the distances differ by, before and after each sweep. It is
+        The mean of the fitted vectors, which lies on all hyperplanes.
+    history_ : dict of lists
+        ``step`` and ``loss``: half the mean squared difference of the distances, before and after each sweep. It is
         not saved.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     References
     ----------
@@ -73,19 +73,20 @@ class BRE(Hasher):
     >>> hasher = BRE(16, n_sweeps=20, random_state=0).fit(X)
     >>> hasher.transform(X).shape, hasher.encode(X).shape
     ((200, 16), (200, 2))
-    >>> bool(hasher.losses_[-1] < hasher.losses_[0])
+    >>> bool(hasher.history_["loss"][-1] < hasher.history_["loss"][0])
     True
     """
 
     center_: F32
-    losses_: F64
 
     _code_arrays = ("projections_", "center_")
 
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         n_chosen: int = 50,
         pair_share: float = 0.05,
         n_sweeps: int = 300,
@@ -94,6 +95,8 @@ class BRE(Hasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.n_chosen = n_chosen
         self.pair_share = pair_share
         self.n_sweeps = n_sweeps
@@ -109,28 +112,27 @@ class BRE(Hasher):
         check_integer("max_points", self.max_points, 3, 20_000)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        labelled = labelled_points("BRE", training, self.max_points, 1, rng)
+        labelled = labelled_points(training, "BRE", new_generator(rng), self.max_points, 1, sample_given=True)
         lengths = np.linalg.norm(labelled.x, axis=1, keepdims=True)
         x = (labelled.x / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float64)
-        known = training.y is not None or training.similarity is not None
-        pairs, targets = self._pairs(x, labelled, known, rng)
-        problem = Descent(x, pairs, targets, self.n_symbols, self.n_chosen, rng)
+        pairs, targets = self._pairs(x, labelled, training.is_labelled, rng)
+        problem = Descent(x, pairs, targets, self._n_symbols, self.n_chosen, rng)
         losses = [problem.loss()]
         for sweep in range(self.n_sweeps):
             problem.sweep(rng)
             losses.append(problem.loss())
             if sweep >= PATIENCE and losses[-1 - PATIENCE] - losses[-1] <= self.tol * losses[-1]:
                 break
-        self.losses_ = np.array(losses)
+        self.history_ = {"step": list(range(len(losses))), "loss": losses}
         return {"projections_": problem.normals().astype(np.float32), "center_": labelled.center}
 
-    def _pairs(self, x: F64, labelled: Labelled, known: bool, rng: np.random.RandomState) -> tuple[I64, F64]:
+    def _pairs(self, x: F64, labelled: TrainingPoints, known: bool, rng: np.random.RandomState) -> tuple[I64, F64]:
         """Pairs ``(t, 2)`` to compare, and their distances, 0 to 1."""
         n = len(x)
         n_others = max(1, round(self.pair_share * n))
         if isinstance(labelled.source, GivenPairs):
             given = labelled.source.pairs.astype(np.int64)
-            pairs = given[some_rows(rng, len(given), n * n_others)]
+            pairs = given[sample_rows(rng, len(given), n * n_others)]
         else:
             first = np.repeat(np.arange(n), n_others)
             pairs = np.stack([first, (first + rng.randint(1, n, size=len(first))) % n], axis=1)
@@ -141,7 +143,7 @@ class BRE(Hasher):
 
 
 class Descent:
-    """The weights of all bits, and the codes of the training vectors that they make."""
+    """Coordinate descent on the weights of all bits."""
 
     def __init__(
         self, x: F64, pairs: I64, targets: F64, n_bits: int, n_chosen: int, rng: np.random.RandomState
@@ -156,13 +158,13 @@ class Descent:
         self.bits = self._responses > 0
         self._differing = self._differ(self.bits).sum(axis=0)
 
-    def _differ(self, bits: Bits) -> Bits:
-        """Which pairs differ, in the last place of ``bits`` ``(..., n)``."""
-        differ: Bits = bits[..., self._first] != bits[..., self._second]
+    def _differ(self, bits: Flags) -> Flags:
+        """Which pairs have different bits ``(..., n)``."""
+        differ: Flags = bits[..., self._first] != bits[..., self._second]
         return differ
 
     def loss(self) -> float:
-        """The mean over pairs of half the squared difference of the distances."""
+        """Half the mean squared difference of the distances over the pairs."""
         return float(np.square(self._differing / len(self.bits) - self._targets).mean() / 2)
 
     def sweep(self, rng: np.random.RandomState) -> None:
@@ -171,10 +173,10 @@ class Descent:
             self.improve(bit, place)
 
     def improve(self, bit: int, place: int) -> None:
-        """Give a weight the value that makes the loss least."""
+        """Set a weight to the value with the smallest loss."""
         slopes = self._kernel[:, self.chosen[bit, place]]
         rest = self._responses[bit] - self.weights[bit, place] * slopes
-        moving = np.flatnonzero(np.abs(slopes) > LEAST)
+        moving = np.flatnonzero(np.abs(slopes) > MIN_PRODUCT)
         if not len(moving):
             return
         breaks = -rest[moving] / slopes[moving]
@@ -184,7 +186,7 @@ class Descent:
         losses = self._losses(rest, slopes, moving, others)
         losses[1:-1][breaks[1:] <= breaks[:-1]] = np.inf
         best = int(losses.argmin())
-        edges = np.concatenate([[breaks[0] - 2 * BEYOND], breaks, [breaks[-1] + 2 * BEYOND]])
+        edges = np.concatenate([[breaks[0] - 2 * OUTER_STEP], breaks, [breaks[-1] + 2 * OUTER_STEP]])
         weight = (edges[best] + edges[best + 1]) / 2
         responses = rest + weight * slopes
         differing = others + self._differ(responses > 0)
@@ -193,13 +195,13 @@ class Descent:
             self._responses[bit], self.bits[bit], self._differing = responses, responses > 0, differing
 
     def _losses(self, rest: F64, slopes: F64, moving: I64, others: I64) -> F64:
-        """The loss for every number of breaks that lie below the weight, 0 to len(moving).
+        """The loss by the number of breakpoints below the weight, 0 to len(moving), up to a constant.
 
-        A pair's bits differ the other way round from the first of its two breaks to the second.
+        Whether the bits of a pair differ is reversed between its two breakpoints.
         """
         rank = np.full(len(rest), len(moving))
         rank[moving] = np.arange(len(moving))
-        lowest = np.where(np.abs(slopes) > LEAST, slopes < 0, rest > 0)
+        lowest = np.where(np.abs(slopes) > MIN_PRODUCT, slopes < 0, rest > 0)
         start = self._differ(lowest)
         first, second = (
             np.square(count / len(self.bits) - self._targets) for count in (others + start, others + ~start)

@@ -1,4 +1,4 @@
-"""Boosted similarity-sensitive coding: thresholds of single dimensions, chosen by boosting, each with a weight."""
+"""Boosted similarity-sensitive coding: thresholds of single dimensions, selected and weighted by boosting."""
 
 from __future__ import annotations
 
@@ -7,68 +7,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _kernels
+from .._checks import check_integer, check_number
+from .._types import F32, F64, I32, U8
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, label_source
-from ._base import F32, F64, U8, Arrays, Hasher, Training
-from ._kernel import block_rows, some_rows, take_rows
-from ._pairs import _scaled
-from ._parameters import check_integer, check_number
-from ._reduced import neighbors_among
+from ._blocks import block_rows
+from .base import Arrays, Hasher
+from .training import Training, labelled_points, new_generator, take_rows
 
-I32 = NDArray[np.int32]
-
-LEAST_ERROR = 1e-6
-"""Errors count as at least this much, and as less than a half by as much: weights are finite and positive."""
+MIN_ERROR = 1e-6
+"""Errors are clipped to [1e-6, 0.5 - 1e-6], so that weights are finite and positive."""
 
 
 class BSSC(Hasher):
-    """Codes of bits that tell whether single dimensions are above thresholds, and a weight for each.
+    """Binary codes: whether single dimensions are above thresholds, with a weight per bit.
 
-    A bit calls a pair similar if both vectors are on one side. Bits are chosen one after another like weak classifiers
-    of pairs in AdaBoost [1]_: of all dimensions and thresholds the one with the least weighted error; then wrong pairs
-    weigh more. ``weights_`` are the logarithms that AdaBoost gives them: pass them to the search for the weighted
-    Hamming distance that was learned.
+    A bit classifies a pair as similar if both vectors are on the same side. Bits are selected one after another as weak
+    classifiers of AdaBoost [1]_: the dimension and threshold with the smallest weighted error; then the weights of
+    misclassified pairs grow. Pass ``weights_``, the weights of AdaBoost, to a search for the weighted Hamming distance
+    that was learned.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
-    pairs), or else from the distances of the vectors (``n_neighbors``); see :mod:`rankhash.similarity`.
+    pairs), or else from the distances of the vectors (``n_neighbors``).
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     n_pairs
-        Pairs to learn from.
+        Number of pairs to learn from, 20 000 by default.
     similar_share
-        The weight of the similar pairs at the beginning, and their share among those that are drawn.
+        Fraction of similar pairs among those that are drawn, and their initial weight; 0.5 by default.
     n_thresholds
-        Candidates in each dimension, at quantiles of the vectors.
+        Candidate thresholds per dimension, at quantiles of the vectors; 63 by default.
     n_neighbors
-        Without labels: how many others a vector is similar to on average.
+        Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        From more vectors than this a sample is learned from; given pairs are never sampled.
+        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
+        sampled.
     random_state
-        An integer for the same pairs in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
     dimensions_ : ndarray (n_symbols,) of int32
         The dimension of each bit.
     thresholds_ : ndarray (n_symbols,)
-        Its threshold: the bit is 1 above it.
+        The threshold of each bit, which is 1 above it.
     weights_ : ndarray (n_symbols,)
-        Its weight in the distance.
+        The weight of each bit in the distance.
     errors_ : ndarray (n_symbols,)
-        Its weighted error among the pairs.
+        The weighted error of each bit among the pairs.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     Notes
     -----
-    No dimension and threshold are taken twice while there are others.
+    A pair of dimension and threshold is selected again only after all others were selected.
 
     References
     ----------
@@ -93,8 +92,10 @@ class BSSC(Hasher):
 
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         n_pairs: int = 20_000,
         similar_share: float = 0.5,
         n_thresholds: int = 63,
@@ -103,6 +104,8 @@ class BSSC(Hasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.n_pairs = n_pairs
         self.similar_share = similar_share
         self.n_thresholds = n_thresholds
@@ -118,34 +121,23 @@ class BSSC(Hasher):
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        data = training.vectors
-        if data.n_rows < 2:
-            raise InvalidInputError("BSSC learns from pairs, but there is 1 sample: n_samples=1")
-        known = label_source(training.y, training.similarity, data.n_rows)
-        draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
-        most = data.n_rows if isinstance(known, GivenPairs) else self.max_points
-        rows = some_rows(rng, data.n_rows, most)
-        x, scale = _scaled(data, rows, data.mean(), None)
-        source = neighbors_among(x, self.n_neighbors, draws, scale) if known is None else known.subset(rows)
-        source.require_both_kinds("the sample of max_points vectors is too small for so rare classes")
-        pairs, similar = source.sample(draws, self.n_pairs, self.similar_share)
+        draws = new_generator(rng)
+        points = labelled_points(training, "BSSC", draws, self.max_points, self.n_neighbors)
+        pairs, similar = points.source.sample(draws, self.n_pairs, self.similar_share)
         if not 0 < similar.sum() < len(similar):
             raise InvalidInputError(f"n_pairs={self.n_pairs} is too few to draw pairs of both kinds")
-        boosting = Boosting(take_rows(data, rows), pairs, similar == 1, self.similar_share, self.n_thresholds)
-        chosen = [boosting.choose() for _ in range(self.n_symbols)]
+        boosting = Boosting(
+            take_rows(training.vectors, points.rows), pairs, similar == 1, self.similar_share, self.n_thresholds
+        )
+        chosen = [boosting.choose() for _ in range(self._n_symbols)]
         dimensions, levels, errors = (np.array(column) for column in zip(*chosen, strict=True))
         arrays: Arrays = {"dimensions_": dimensions.astype(np.int32)}
         arrays["thresholds_"] = boosting.thresholds[dimensions, levels]
-        return arrays | {"weights_": vote(errors).astype(np.float32), "errors_": errors.astype(np.float32)}
+        return arrays | {"weights_": vote(errors).astype(np.float32), "errors_": errors.clip(0, 1).astype(np.float32)}
 
     def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:  # noqa: ARG002
-        codes = np.empty((len(batch), self.layout_.n_bytes), np.uint8)
-        bad = _kernels.first_nonfinite_row(batch)
         step = block_rows(self.layout_.n_symbols)
-        for start in range(0, len(batch) if bad < 0 else 0, step):
-            bits = batch[start : start + step, self.dimensions_] > self.thresholds_
-            codes[start : start + step] = _kernels.pack(bits.astype(np.uint8), 2)
-        return codes, bad
+        return self._encode_blocks(batch, step, lambda block: block[:, self.dimensions_] > self.thresholds_)
 
     def _scores(self, vectors: F32) -> F64:
         above = vectors[:, self.dimensions_].astype(np.float64) - self.thresholds_
@@ -167,10 +159,10 @@ class BSSC(Hasher):
 
 
 class Boosting:
-    """Weights of pairs, and the best next threshold.
+    """The weights of the pairs, and the selection of the next threshold.
 
-    ``thresholds`` ``(d, n_thresholds)`` ascend. A vector's level in a dimension is how many of them lie below it, so
-    that a threshold separates a pair if its number is at least the lower and less than the higher level.
+    ``thresholds`` ``(d, n_thresholds)`` ascend. The level of a vector in a dimension is the number of thresholds below
+    it: threshold number t separates a pair if lower level ≤ t < higher level.
     """
 
     def __init__(self, x: F32, pairs: I32, similar: NDArray[np.bool_], share: float, n_thresholds: int) -> None:
@@ -197,7 +189,7 @@ class Boosting:
         return errors
 
     def choose(self) -> tuple[int, int, float]:
-        """The dimension, the number of the threshold and the error of the best one; pairs are weighted anew."""
+        """The best dimension, the number of its threshold and its error; updates the weights of the pairs."""
         if self._taken.all():
             self._taken = ~self.candidates
         errors = np.where(self._taken, np.inf, self.errors())
@@ -213,7 +205,7 @@ class Boosting:
 
 
 def vote(errors: F64) -> F64:
-    """½ ln((1 - e) / e): the weights that AdaBoost gives to classifiers with these errors."""
-    clipped = np.clip(errors, LEAST_ERROR, 0.5 - LEAST_ERROR)
+    """½ ln((1 - e) / e): AdaBoost's weights of classifiers with the errors e."""
+    clipped = np.clip(errors, MIN_ERROR, 0.5 - MIN_ERROR)
     votes: F64 = np.log((1 - clipped) / clipped) / 2
     return votes

@@ -1,104 +1,118 @@
-"""Joint rank subspace hashing: all functions are learned together, on what is searched for."""
+"""Joint rank subspace hashing: all functions are learned together, on the objective of the search.
+
+::
+
+    fit, partial_fit ─▶ joint_training ─▶ new_model, or the one so far ─▶ BatchSampler, objective ─▶ learn ─▶ arrays
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from scipy.special import softmax
 
+from .._checks import check_choice, check_integer, check_number, check_verbose
+from .._types import F32, F64
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ._history import plot_curves
-from ._joint import effective_symbols
-from ._joint_hasher import JointHasher
-from ._pairs import Callback
-from ._parameters import check_flag, check_integer, check_number
-from ._recipes import CLASSES, NEIGHBORS, Recipe
-from ._refinement import Refinement
+from ..vectors import batches
+from ._diagnostics import SymbolReport, symbol_shares
+from ._features.anchors import KernelHasher
+from ._joint.batches import BatchSampler
+from ._joint.calibration import best_sharpness
+from ._joint.check import HeldOut, check_lines, take_better
+from ._joint.data import joint_training
+from ._joint.learner import JointLearner
+from ._joint.lists import MIN_POINTS, NearestLists
+from ._joint.model import JointModel, new_model
+from ._joint.objectives import radius_objective, ranking_objective
+from ._joint.schedule import CLASS_ARITIES, CLASSES, MAX_FULL_BATCH, ROTATED, Recipe, Schedule, recipe_for
+from .base import Arrays
+from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, symbols_of
+from .progress import FitProgress
+from .training import Training, new_generator
 
-CHOICES = {
-    "objective": ("pairs", "reconstruction"),
-    "target": ("ranking", "radius"),
-    "features": ("linear", "rbf"),
-}
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PARTIAL_STEPS = 8
+"""``partial_fit`` takes n_steps / 8 steps."""
 
 
-class JRSH(JointHasher):
-    """Codes whose symbols tell which of a few learned projections is the largest, all of them learned together.
+class JRSH(SymbolReport, KernelHasher):
+    """Codes whose symbols are argmaxes of a few learned projections, all of them learned together.
 
-    Symbols are made soft, p = softmax(sharpness · scores), so that the agreement of two points, the expected number
-    of equal symbols, has a gradient. It is made to rank similar pairs first, while symbols become hard. At equal
-    bits the codes rank neighbours better than those of the other methods on nearly all data that was tried; with
-    classes, ``features="rbf"`` makes them far better.
+    Symbols are made soft, p = softmax(sharpness · scores), so that the agreement of two points, the expected number of
+    equal symbols, is differentiable. Learning maximises an objective that ranks similar pairs first, while symbols
+    become hard. Without labels, learning starts from the codes of ITQ, and ``report`` tells how much better the learned
+    ones are on held-out vectors. With classes, ``features="rbf"`` makes codes far better.
+
+    The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given pairs),
+    or else from the distances of the vectors (``n_neighbors``).
 
     Parameters
     ----------
     n_symbols
-        Functions, and so symbols of a code, 1 to 4096.
+        Symbols per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     arity
-        Projections that compete for a symbol, 2 to 16. ``"auto"``: 8 if ``fit`` is given classes, else 2, which is
-        best for a given number of bits; 16 to reconstruct.
-    objective
-        ``"pairs"``: codes of similar vectors are alike, what the next six parameters are about.
-        ``"reconstruction"``: vectors can be decoded from codes, which finds more of the nearest vectors in a scan with
-        :meth:`score_tables`, but makes codes that are worse to compare with each other. What is known of the vectors'
-        similarity is ignored. ``n_symbols * arity`` is at most 4096.
-    refine
-        To reconstruct: 0 makes symbols of winners; with 1 or more, :meth:`encode` goes on to improve them together so
-        many times (8 is plenty), which takes tens of microseconds a vector. They are no longer an argmax then.
+        Projections per symbol, 2 to 16. ``"auto"``, the default, takes 2, which is best for a given number of bits. If
+        ``fit`` is given classes, it takes 8, or 16, 4 or 2 if the bits asked for are no multiple of 3.
     target
-        ``"ranking"``: similar vectors come first. From neighbours and given pairs, the average precision is made
-        large; from classes, the likelihood. ``"radius"``: the precision within a Hamming ball, for look-ups in hash
-        tables; empty balls count as 0. With 32 bits or more, an arity of 4 to 16 is better for that than 2.
+        ``"ranking"``, the default: similar vectors come first. The objective is the average precision for neighbours
+        and given pairs, the likelihood for classes. ``"radius"``: the objective is the precision within a Hamming
+        ball, for look-ups in hash tables; an empty ball counts as 0. From 32 bits on, an arity of 4 to 16 is better
+        for ``"radius"`` than 2.
     radius
-        The radius of that ball, in symbols.
+        Radius of that ball in symbols, 2 by default.
     features
-        ``"linear"``: projections of the vectors. ``"rbf"``: of whitened features that tell how near the vectors are
-        to some of them, which separates classes better and makes encoding slower.
+        ``"linear"``, the default: projections of the vectors. ``"rbf"``: projections of whitened RBF features, which
+        separate classes better and make encoding slower.
     n_anchors
-        How many vectors those are.
+        Number of RBF features, 1000 by default.
     n_neighbors
-        Without labels, vectors are similar if their distance is at most that which gives a vector so many others
-        on average, among more than 50,000 vectors at least a thousandth of them; with more than 1500, those that are
-        close for where they are count as well.
+        Without labels, a vector has this many similar vectors on average. None, the default, takes 50, or one in 200 of
+        more than 10 000 vectors. With more than 1500 vectors, locally close ones count as well.
     n_steps
-        Steps of learning; None stands for 400, for 600 with classes.
+        Steps of learning. None, the default, takes 200 from the projections of ITQ (without labels, arity 2, ranking),
+        600 with classes, else 400.
     batch_size
-        Points that a step looks at, if there are more than 1500.
+        Mini-batch size, used above 1500 training vectors; 1024 by default.
     noise
-        How far points are moved at random in every step, in usual deviations along a direction; it keeps codes
-        from clinging to the training points. None stands for 0.2, for 0.05 with classes.
+        Standard deviation of the noise on the training points in every step, which prevents overfitting, in units of
+        the typical standard deviation; without labels (linear features), of the standard deviation of similar vectors
+        along an axis. None, the default, takes 0.2, in that last case 0.43. With classes it takes
+        0.35 √(features / vectors), at least 0.05 and at most 0.5.
     max_points
-        From more vectors than this, or 2²⁸ numbers, a random sample is learned from; without labels from 200,000 at
-        most, since the steps see no more.
+        Largest number of vectors to learn from, 1 000 000 by default; of more, or of more than 2²⁸ numbers, a random
+        sample. Without labels at most 200 000 are used, since the mini-batches of all steps hold hardly more.
     random_state
-        An integer for the same codes in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
     callback
-        Called some times with a dict: step, value, average_precision, balance, sharpness.
+        Called up to 25 times with a dict: step, value, average_precision, balance, sharpness. None by default.
     verbose
-        Whether a bar is shown on a terminal if learning takes longer than a second.
+        Whether a progress bar is shown on a terminal if learning takes longer than a second; True by default.
 
     Attributes
     ----------
     projections_, bias_, center_
-        A symbol is the argmax of ``projections_ · (x - center_) + bias_`` over its rows; for arity 2 there is one row
-        a symbol, which is 1 if that is positive. With ``features="rbf"``, x stands for the features.
+        A symbol is the argmax of ``projections_ · (x - center_) + bias_`` over its rows. For arity 2 there is one row
+        per symbol, which is 1 if the value is positive. With ``features="rbf"``, x stands for the kernel values.
     anchors_, scale_
-        The anchors of the features, and the scale of distances to them; None for linear features.
+        The anchors of the features and the scale of distances to them; None for linear features.
     sharpness_ : ndarray (1,)
-        What scores are multiplied with before the softmax of :meth:`score_tables`, chosen on the training points.
+        Factor of the scores before the softmax of ``score_tables``, chosen on the training points.
     balance_ : ndarray (n_symbols, arity)
-        The share of training points that has each value of each symbol.
-    decoder_ : ndarray (n_symbols * arity, n_features_in_)
-        To reconstruct: a vector is about ``center_`` plus one of the rows for each symbol (:meth:`decode`).
-    lengths_ : ndarray (n_symbols * arity,)
-        What the rows add to the squared length of that sum, as :meth:`score_tables` takes it.
-    crossing_, refinement_
-        What refined symbols are found with; None without ``refine``.
+        Fraction of the training points that have each value of each symbol.
+    check_ : ndarray (2, 2) or None
+        Recall of the 10 nearest among 100, and average precision, of up to 500 held-out vectors: with learned codes and
+        with those of ITQ of as many bits. For arity 2, codes are those of ITQ if the learned recall is lower. ``fit``
+        without labels makes the check on 2000 vectors or more, for linear features and ``target="ranking"``.
     history_ : dict of lists
-        The course of learning: ``step``, ``value`` of the objective, ``average_precision`` of hard codes,
-        ``balance`` (values in use), ``sharpness``; to reconstruct, ``step`` and ``error``, the mean squared error in
-        units of the variance. It is not saved.
+        ``step``, ``value`` of the objective, ``average_precision`` of hard codes, ``balance`` (the effective number of
+        values per symbol) and ``sharpness``. It is not saved.
     layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
@@ -113,18 +127,24 @@ class JRSH(JointHasher):
     8
     """
 
+    sharpness_: F32
+    check_: F32 | None
+    _model: JointModel | None
+    _side_arrays: ClassVar[tuple[str, ...]] = ("sharpness_", "balance_", "check_")
+    _needs_anchors = False
+
     def __init__(
         self,
-        n_symbols: int = 64,
+        n_symbols: int | None = None,
         arity: int | str = "auto",
         *,
-        objective: str = "pairs",
-        refine: int = 0,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         target: str = "ranking",
         radius: int = 2,
         features: str = "linear",
         n_anchors: int = 1000,
-        n_neighbors: int = 50,
+        n_neighbors: int | None = None,
         n_steps: int | None = None,
         batch_size: int = 1024,
         noise: float | None = None,
@@ -134,9 +154,9 @@ class JRSH(JointHasher):
         verbose: bool = True,
     ) -> None:
         self.n_symbols = n_symbols
-        self.arity = arity
-        self.objective = objective
-        self.refine = refine
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
+        self.arity = arity  # type: ignore[assignment]  # "auto" until fit
         self.target = target
         self.radius = radius
         self.features = features
@@ -151,58 +171,129 @@ class JRSH(JointHasher):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise InvalidInputError(
-                    f"{name} must be {' or '.join(map(repr, choices))}, got {getattr(self, name)!r}"
-                )
-        if self.objective == "reconstruction" and self.features == "rbf":
-            raise InvalidInputError("objective='reconstruction' takes features='linear' only")
-        check_integer("refine", self.refine, 0, Refinement.MOST)
+        check_choice("target", self.target, ("ranking", "radius"))
+        check_choice("features", self.features, ("linear", "rbf"))
         check_integer("radius", self.radius, 0, 4096)
         check_integer("n_anchors", self.n_anchors, 2, 100_000)
-        check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
         check_integer("batch_size", self.batch_size, 16, 20_000)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
-        check_flag("verbose", self.verbose)
+        check_verbose(self.verbose)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps, 1, 10_000_000)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
         if self.noise is not None:
             check_number("noise", self.noise, 0, 1e6)
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(f"callback must be a function or None, got {self.callback!r}")
+        check_callback(self.callback)
 
     def _layout(self, y: Any) -> CodeLayout:
-        if isinstance(self.arity, str) and self.arity != "auto":
-            raise InvalidInputError(f"arity must be an integer from 2 to 16 or 'auto', got {self.arity!r}")
-        auto = 16 if self.objective == "reconstruction" else self._recipe(y).arity
-        return CodeLayout(self.n_symbols, auto if isinstance(self.arity, str) else self.arity)
+        arity: Any = self.arity
+        if isinstance(arity, str) and arity != "auto":
+            raise InvalidInputError(f"arity must be an integer from 2 to 16 or 'auto', got {arity!r}")
+        if arity == "auto":
+            arity = 2 if y is None else CLASSES.arity
+            if y is not None and self.n_symbols is None:
+                arity = next(k for k in CLASS_ARITIES if bits_of(self.n_bits, self.n_bytes) % (k - 1).bit_length() == 0)
+        return CodeLayout(symbols_of(self.n_symbols, self.n_bits, self.n_bytes, arity), arity)
 
-    def _recipe(self, y: Any) -> Recipe:
-        return NEIGHBORS if y is None else CLASSES
+    def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
+        self._model = None
+        return self._continue(training, rng, self._layout(training.y), 1)
+
+    def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
+        """The hasher itself, after learning from one more batch of vectors.
+
+        The first batch fixes centre, scale, features and arity. Every batch gives the pairs among its own vectors and
+        takes n_steps / 8 steps. The rate of learning restarts with every batch, lower from batch to batch. Batches
+        should be alike and hold a thousand vectors or more. The fingerprint changes: codes that were made before a
+        batch no longer belong to the hasher. A hasher from a file cannot continue to learn.
+
+        Parameters
+        ----------
+        X, y, similarity
+            As for ``fit``; ``y`` and ``similarity`` are None by default.
+        """
+        self._check_parameters()
+        fitted = hasattr(self, "layout_")
+        if fitted and getattr(self, "_model", None) is None:
+            raise InvalidInputError("a hasher from a file cannot learn on; call fit, or go on with the one in memory")
+        layout = self._layout(y)
+        if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
+            raise InvalidInputError("size and arity of codes cannot change between batches; call fit to start anew")
+        rng = as_random_state(self.random_state)
+        data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
+        names = getattr(self, "feature_names_in_", None) if fitted else feature_names(X)
+        if not fitted:
+            self._model = None
+        arrays = self._continue(Training(data, y, similarity), rng, layout, PARTIAL_STEPS)
+        self._adopt(arrays, layout, data.n_features, names)
+        return self
+
+    def _continue(self, training: Training, rng: np.random.RandomState, layout: CodeLayout, part: int) -> Arrays:
+        """The arrays after n_steps / ``part`` steps of the model so far, or of a new one."""
+        recipe = recipe_for(training, layout.arity, self.features, self.target)
+        check = part == 1 and recipe.metric and self.target == "ranking"
+        joint = joint_training(training, rng, self.max_points, self.n_neighbors, check=check)
+        draws = new_generator(rng)
+        n_anchors = self.n_anchors if self.features == "rbf" else None
+        model, source = self._model, joint.source
+        if model is None:
+            model = new_model(joint, layout, n_anchors, rng, draws, rotated=recipe is ROTATED)
+        points, start = model.points(joint.vectors), model.learner.copy()
+        sampler = BatchSampler(source, self.batch_size if len(points) > MAX_FULL_BATCH else MAX_FULL_BATCH, draws)
+        if self.target == "radius":
+            objective = radius_objective(layout.n_symbols, self.radius, source, sampler)
+        else:
+            objective = ranking_objective(recipe, layout.n_symbols, source, sampler)
+        lists = None
+        if recipe is ROTATED and joint.neighbors is not None and len(points) >= MIN_POINTS:
+            lists = NearestLists(points, joint.neighbors, layout.n_symbols, draws)
+        unit = joint.spread if recipe.metric else 1.0
+        schedule = self._schedule(recipe, model, part, unit, len(points), full=sampler.full)
+        with FitProgress(schedule.n_steps, "learning", shown=self.verbose) as progress:
+            told = self.callback, progress.advance
+            self.history_ = model.learner.learn(points, sampler, objective, lists, schedule, draws, *told)
+        model.n_steps += schedule.n_steps
+        self._model = model
+        checked: Arrays = {}
+        if joint.held_out is not None and joint.neighbors is not None:
+            itq = start if recipe is ROTATED else JointLearner.rotated(rng, layout.bits, points)
+            held_out = HeldOut.of(model.points(joint.held_out), joint.neighbors, itq.n_symbols, draws)
+            checked["check_"] = take_better(model.learner, itq, held_out)
+        batch = sampler.draw()
+        scores = model.learner.scores(points[batch.rows])
+        shares = symbol_shares(scores.argmax(axis=2).astype(np.uint8), layout.arity)
+        sharpness = np.array([best_sharpness(scores, batch.similarity)], np.float32)
+        return model.arrays() | {"sharpness_": sharpness, "balance_": shares} | checked
+
+    def _schedule(self, recipe: Recipe, model: JointModel, part: int, unit: float, n: int, *, full: bool) -> Schedule:
+        n_steps = -(-(recipe.n_steps if self.n_steps is None else self.n_steps) // part)
+        rate = (recipe.full_rate if full else recipe.batch_rate) / np.sqrt(model.frame.n_axes)
+        noise = recipe.noise_for(n, model.frame.n_axes) if self.noise is None else self.noise
+        return Schedule.of(recipe, n_steps, rate, noise, unit, model.n_steps)
 
     def report(self) -> str:
-        """A table of the learned functions, one a line.
+        """A table of the learned functions, one line per function, and the check on held-out vectors.
 
-        ``effective`` is the number of values that are really in use (the exponential of their entropy), ``symbols``
-        the share of training points that has each of them, in per cent.
+        ``effective`` is the effective number of values (the exponential of their entropy), ``symbols`` the percentage
+        of training points that have each value. The check is that of ``check_``.
         """
-        check_is_fitted(self)
-        lines = [f"{type(self).__name__}: {self.layout_.n_symbols} symbols of arity {self.layout_.arity}"]
-        lines.append("function  effective  symbols %")
-        used = effective_symbols(self.balance_)
-        for function, shares in enumerate(self.balance_):
-            percent = " ".join(f"{100 * share:.0f}" for share in shares)
-            lines.append(f"{function:8d}  {used[function]:9.2f}  {percent}")
-        lines.append(f"    mean  {used.mean():9.2f}")
-        return "\n".join(lines)
+        table: str = super().report()
+        return table if self.check_ is None else "\n".join([table, *check_lines(self.check_, self.layout_.arity)])
 
-    def plot_history(self) -> Any:
-        """The course of learning as a plotly figure: the objective, the precision of hard codes, balance.
+    def _scores(self, vectors: F32) -> F64:
+        """The probability of each value of each symbol."""
+        scores: F64 = softmax(super()._scores(vectors) * float(self.sharpness_[0]), axis=2)
+        return scores
 
-        It needs plotly (``pip install rankhash[report]``) and a hasher that was fitted here, not one from a file.
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "history_"):
-            raise InvalidInputError("the course of learning is not saved with a hasher; fit it to see it")
-        return plot_curves(self.history_, type(self).__name__)
+    def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
+        sharpness, shares = (arrays.get(name, np.empty(0)) for name in ("sharpness_", "balance_"))
+        return (
+            sharpness.shape == (1,)
+            and bool(sharpness[0] > 0)
+            and shares.shape == (layout.n_symbols, layout.arity)
+            and bool((shares >= 0).all() and (shares <= 1).all())
+            and "bias_" in arrays
+            and arrays.get("check_", np.empty((2, 2))).shape == (2, 2)
+            and super()._fits(arrays, layout, n_features)
+        )

@@ -1,4 +1,4 @@
-"""Kernelised LSH: random hyperplanes in the space of a kernel, without its coordinates."""
+"""Kernelised LSH: random hyperplanes in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ from typing import Any
 
 import numpy as np
 
-from ._base import F64, Arrays, Training
-from ._kernel import KernelHasher, RBFAnchors
-from ._parameters import check_integer, check_number
+from .._checks import check_integer, check_number
+from .._types import F64
+from ._features.anchors import KernelHasher, RBFAnchors
+from .base import Arrays
+from .training import Training
 
-LEAST = 1e-5
-"""Directions of the kernel's space with a smaller eigenvalue than this part of the largest are left out: kernel values
-in single precision say nothing of them."""
+MIN_EIGENVALUE = 1e-5
+"""Directions with a smaller eigenvalue, relative to the largest, are dropped: kernel values in single precision do not
+resolve them."""
 
 
 class KLSH(KernelHasher):
-    """Codes of bits that tell on which side of random hyperplanes a vector lies in the space of a kernel.
+    """Binary codes: the sides of random hyperplanes in the feature space of a kernel.
 
-    The kernel is exp(-gamma d² / mean d²), with d the distance of two vectors. A hyperplane's normal is the mean of
-    some random anchors, seen from the mean of all and made as random as a Gaussian one by K^-½ [1]_. Two vectors at
-    the angle θ in that space, seen from the anchors' mean, agree in a bit with a probability near 1 - θ/π.
+    The kernel is exp(-gamma d² / mean d²), with d the distance of two vectors. The normal of a hyperplane is the
+    centred mean of some random anchors, multiplied by K^-½, which makes it nearly Gaussian [1]_. Two vectors at the
+    angle θ in the centred feature space agree in a bit with a probability near 1 - θ/π.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     n_anchors
-        Random training vectors that span the space; if there are fewer vectors, all of them.
+        Random training vectors that span the space, 300 by default; all vectors if there are fewer.
     n_chosen
-        How many of the anchors make a normal; None takes 30, or a quarter of the anchors if that is less.
+        Anchors per normal; None (the default) takes 30, or a quarter of the anchors if that is less.
     gamma
-        How fast the kernel falls with the distance.
+        Width of the kernel, 1 by default.
     random_state
-        An integer for the same hyperplanes in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
@@ -42,11 +46,11 @@ class KLSH(KernelHasher):
     center_ : ndarray (n_anchors,)
         The mean kernel value of the anchors with each anchor.
     anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
-        The anchors, and what distances to them are multiplied with.
+        The anchors, and the factor of distances to them.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     References
     ----------
@@ -62,14 +66,18 @@ class KLSH(KernelHasher):
 
     def __init__(
         self,
-        n_symbols: int = 64,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         n_anchors: int = 300,
         n_chosen: int | None = None,
         gamma: float = 1.0,
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.n_anchors = n_anchors
         self.n_chosen = n_chosen
         self.gamma = gamma
@@ -86,7 +94,7 @@ class KLSH(KernelHasher):
         kernel = rbf.kernel(rbf.anchors_).astype(np.float64)
         n = len(kernel)
         n_chosen = self.n_chosen if self.n_chosen is not None else max(1, min(n // 4, 30))
-        chosen = np.zeros((self.n_symbols, n))
+        chosen = np.zeros((self._n_symbols, n))
         for row in chosen:
             row[rng.choice(n, min(n_chosen, n), replace=False)] = 1
         arrays: Arrays = {"projections_": random_normals(kernel, chosen).astype(np.float32)}
@@ -95,15 +103,15 @@ class KLSH(KernelHasher):
 
 
 def random_normals(kernel: F64, chosen: F64) -> F64:
-    """Weights ``(n_symbols, m)`` of centred kernel values; ``chosen`` marks each normal's anchors by 1.
+    """Weights ``(n_symbols, m)`` of centred kernel values; ``chosen`` is 1 for the anchors of each normal.
 
-    K^-½ of the centred kernel makes the mean of t chosen anchors, times √t, nearly a standard Gaussian vector. Rows sum
-    to 0, so that kernel values of a vector need no centring of their own.
+    K^-½ of the centred kernel turns √t times the mean of t anchors into a nearly standard Gaussian vector. Rows sum to
+    0, so that the kernel values of a vector need not be centred over the anchors.
     """
     n = len(kernel)
     centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1, keepdims=True) + kernel.mean()
     values, axes = np.linalg.eigh(centred)
-    kept = values > LEAST * values[-1]
+    kept = values > MIN_EIGENVALUE * values[-1]
     root = (axes[:, kept] / np.sqrt(values[kept])) @ axes[:, kept].T
     normals: F64 = np.sqrt((n - 1) / chosen.sum(axis=1, keepdims=True)) * (chosen @ root)
     return normals

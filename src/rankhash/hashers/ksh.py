@@ -8,46 +8,54 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from ._base import F64, Arrays, Training
-from ._kernel import KernelHasher, RBFAnchors, take_rows
-from ._parameters import check_integer, check_number
-from ._similar import Similarity, labelled_points, similarity_of
+from .._checks import check_integer, check_number
+from .._types import F64
+from ..similarity import SimilarityMatrix, similarity_matrix
+from ._features.anchors import KernelHasher, RBFAnchors
+from .base import Arrays
+from .training import Training, labelled_points, new_generator, take_rows
 
 RIDGE = 1e-6
-"""What is added to the diagonal of the features' products, as a part of its mean, so that it can be inverted."""
+"""Ridge of the Gram matrix of the features, relative to its mean diagonal."""
 
 TINY = 1e-300
+"""Smallest ridge."""
+
 MAX_DOUBLINGS = 50
+"""Largest number of halvings of the step in a line search."""
 
 
 class KSH(KernelHasher):
-    """Codes of bits that are learned one after another, so that inner products of codes approach similarity.
+    """Binary codes whose inner products approximate similarity, learned bit by bit.
 
-    With codes of ±1, y·y' of two vectors is ``n_symbols`` less twice their Hamming distance. It should be
-    ``n_symbols`` for similar and ``-n_symbols`` for dissimilar vectors; every bit takes away as much of what is
-    still missing as it can [1]_. A bit is the sign of a weighted sum of kernel features: how near some training
-    vectors are.
+    The inner product y·y' of two codes of ±1 is ``n_symbols`` minus twice their Hamming distance. Its target is
+    ``n_symbols`` for similar and ``-n_symbols`` for dissimilar vectors. Each bit reduces the residual as much as it can
+    [1]_. A bit is the sign of a weighted sum of RBF kernel values with anchors.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
-    pairs), or else from the distances of the vectors (``n_neighbors``); see :mod:`rankhash.similarity`.
+    pairs), or else from the distances of the vectors (``n_neighbors``).
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     n_anchors
-        Training vectors whose nearness makes the features.
+        Number of anchors, random training vectors; 300 by default.
     gamma
-        How fast a feature falls with the distance d: it is exp(-gamma d² / mean d²).
+        Width of the kernel exp(-gamma d² / mean d²), with d the distance to the anchor; 2 by default.
     max_points
-        From more vectors than this, a random sample of them is learned from; anchors and the features' mean
-        come from all. For classes memory grows with it, else with its square.
+        Largest number of vectors to learn from, 5000 by default; of more, a random sample. Anchors and the mean of the
+        features come from all vectors. Memory grows linearly with it for classes, else quadratically.
     n_neighbors
-        Without labels: how many others a vector is similar to on average.
-    n_iterations, tol
-        The most steps for a bit, and the relative gain of a step below which it is finished.
+        Without labels: mean number of vectors that a vector is similar to, 50 by default.
+    n_iterations
+        Largest number of gradient steps per bit, 500 by default.
+    tol
+        A bit is finished when a step changes the loss by less than this fraction, 0.0001 by default.
     random_state
-        An integer for the same anchors and sample in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
@@ -56,13 +64,14 @@ class KSH(KernelHasher):
     center_ : ndarray (n_anchors,)
         The mean of the features, which is subtracted from them.
     anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
-        The anchors, and what distances to them are multiplied with.
-    residuals_ : ndarray (n_symbols,)
-        The mean square over pairs of what is still missing after each bit, 1 before the first. It is not saved.
+        The anchors, and the factor of distances to them.
+    history_ : dict of lists
+        ``step`` (the bit) and ``residual``: the mean squared residual over pairs after it, relative to that before the
+        first bit. It is not saved.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     References
     ----------
@@ -75,16 +84,16 @@ class KSH(KernelHasher):
     >>> hasher = KSH(16, random_state=0).fit(X, y)
     >>> hasher.transform(X).shape, hasher.encode(X).shape
     ((1797, 16), (1797, 2))
-    >>> bool(hasher.residuals_[-1] < hasher.residuals_[0])
+    >>> bool(hasher.history_["residual"][-1] < hasher.history_["residual"][0])
     True
     """
 
-    residuals_: F64
-
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         n_anchors: int = 300,
         gamma: float = 2.0,
         max_points: int = 5000,
@@ -94,6 +103,8 @@ class KSH(KernelHasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.n_anchors = n_anchors
         self.gamma = gamma
         self.max_points = max_points
@@ -111,21 +122,22 @@ class KSH(KernelHasher):
         check_number("tol", self.tol, 0, 1)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        labelled = labelled_points("KSH", training, self.max_points, self.n_neighbors, rng)
+        draws, sizes = new_generator(rng), (self.max_points, self.n_neighbors)
+        labelled = labelled_points(training, "KSH", draws, *sizes, sample_given=True)
         rbf = RBFAnchors(self.n_anchors, gamma=self.gamma, random_state=rng).fit(training.vectors)
         features = rbf.transform(take_rows(training.vectors, labelled.rows)).astype(np.float64)
-        problem = Greedy(features, similarity_of(labelled.source), self.n_symbols)
-        with threadpool_limits(1, "blas"):  # products with single columns are too small to share
-            weights = [problem.learn_bit(self.n_iterations, self.tol) for _ in range(self.n_symbols)]
-        self.residuals_ = np.array(problem.residuals)
-        arrays: Arrays = {"projections_": rbf.fold(np.stack(weights)), "center_": rbf.mean_}
+        problem = Greedy(features, similarity_matrix(labelled.source), self._n_symbols)
+        with threadpool_limits(1, "blas"):  # products with single columns are too small for several threads
+            weights = [problem.learn_bit(self.n_iterations, self.tol) for _ in range(self._n_symbols)]
+        self.history_ = {"step": list(range(self._n_symbols)), "residual": problem.residuals}
+        arrays: Arrays = {"projections_": rbf.kernel_weights(np.stack(weights)), "center_": rbf.mean_}
         return arrays | {"anchors_": rbf.anchors_, "scale_": rbf.scale_}
 
 
 class Greedy:
-    """What is still missing, R = n_bits · S - Σ yy', and bits that take it away one after another."""
+    """The residual R = n_bits · S - Σ yy', with S the similarity and y the bits so far, and the greedy next bit."""
 
-    def __init__(self, features: F64, similar: Similarity, n_bits: int) -> None:
+    def __init__(self, features: F64, similar: SimilarityMatrix, n_bits: int) -> None:
         self._features, self._similar, self._n_bits = features, similar, n_bits
         self._features32 = features.astype(np.float32)
         self._codes = np.empty((len(features), 0))
@@ -143,7 +155,7 @@ class Greedy:
         return product
 
     def learn_bit(self, n_iterations: int, tol: float) -> F64:
-        """The next bit's weights ``(m,)``: the better of the relaxed problem's and of what descent makes of them."""
+        """The weights ``(m,)`` of the next bit: those of the relaxed problem, or after descent if that is better."""
         start = self._relaxed()
         weights, gain = start, self._gain(start)
         if n_iterations:
@@ -185,11 +197,11 @@ class Greedy:
         return -float(soft @ self.times(soft))
 
     def _along(self, weights: F64) -> F64:
-        """Ka; single precision is enough to find the way, and twice as fast."""
+        """Ka, in single precision, which suffices for the descent and is twice as fast."""
         return (self._features32 @ weights.astype(np.float32)).astype(np.float64)
 
     def descend(self, weights: F64, n_iterations: int, tol: float) -> F64:
-        """The weights that accelerated gradient descent reaches; steps only become shorter."""
+        """The weights after accelerated gradient descent with a step size that never grows."""
         before, value = weights, self._value(weights)
         momentum, steepness = (0.0, 1.0), 1.0
         for _ in range(n_iterations):

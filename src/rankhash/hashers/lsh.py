@@ -1,4 +1,4 @@
-"""Random hyperplanes: the method that needs no learning and has a theory."""
+"""Random hyperplanes: locality-sensitive hashing for the angle, without learning."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from ._base import F64, Arrays, Hasher, Training
-from ._parameters import check_flag
+from .._checks import check_flag
+from ._features.orthogonal import orthogonal_directions, random_directions
+from .base import Arrays, Hasher
+from .training import Training
 
 
 class LSH(Hasher):
-    """Codes of bits that tell on which side of random hyperplanes a vector lies.
+    """Binary codes: the sides of random hyperplanes.
 
-    Two vectors at the angle θ agree in a bit with the probability 1 - θ/π [1]_, so that the distance of codes
-    estimates the angle. The length of a vector does not matter.
+    Two vectors at the angle θ agree in a bit with probability 1 - θ/π [1]_, so that the distance of codes estimates
+    the angle. The length of a vector has no effect.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     orthogonal
-        Whether the hyperplanes are drawn at right angles to each other [2]_: each one alone is as random as
-        before, and together they estimate the angle with less variance. If there are more hyperplanes than
-        dimensions, they come in several blocks, each orthogonal in itself.
+        Whether the normals are orthogonal to each other [2]_, which lowers the variance of the estimated angle. With
+        more hyperplanes than dimensions they come in orthogonal blocks. False by default.
     center
-        Whether the mean of the fitted vectors is subtracted first. The angle then is the one seen from the
-        mean, which spreads the codes better if all vectors lie on one side of the origin, such as counts or
-        pixels, but it is no longer the angle of the cosine similarity. Off by default, because the theory and
-        what other libraries call LSH are about that.
+        Whether the mean of the fitted vectors is subtracted first. Codes are then better balanced if all vectors lie
+        on one side of the origin, such as counts or pixels, but the angle is no longer that of the cosine similarity.
+        False by default, as in the theory and in other libraries.
     random_state
-        An integer for the same hyperplanes in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
@@ -40,10 +42,8 @@ class LSH(Hasher):
         The mean of the fitted vectors, if ``center``.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_ : int
-        Columns of the vectors that were fitted.
-    feature_names_in_ : ndarray of str
-        Their names, if the vectors came as a frame with names.
+    n_features_in_, feature_names_in_
+        As for every hasher.
 
     References
     ----------
@@ -64,9 +64,18 @@ class LSH(Hasher):
     _code_arrays = ("projections_", "center_")
 
     def __init__(
-        self, n_symbols: int = 64, *, orthogonal: bool = False, center: bool = False, random_state: Any = None
+        self,
+        n_symbols: int | None = None,
+        *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
+        orthogonal: bool = False,
+        center: bool = False,
+        random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.orthogonal = orthogonal
         self.center = center
         self.random_state = random_state
@@ -76,30 +85,11 @@ class LSH(Hasher):
         check_flag("center", self.center)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        draw = _orthogonal_normals if self.orthogonal else _normals
-        normals = draw(rng, self.n_symbols, training.vectors.n_features)
+        draw = orthogonal_directions if self.orthogonal else random_directions
+        normals = draw(rng, self._n_symbols, training.vectors.n_features)
         arrays: Arrays = {"projections_": normals.astype(np.float32)}
         if self.center:
             arrays["center_"] = training.vectors.mean()
         else:
             training.vectors.check()
         return arrays
-
-
-def _normals(rng: np.random.RandomState, n: int, d: int) -> F64:
-    """``n`` independent random directions in ``d`` dimensions."""
-    normals: F64 = rng.standard_normal((n, d))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return normals
-
-
-def _orthogonal_normals(rng: np.random.RandomState, n: int, d: int) -> F64:
-    """``n`` random directions in ``d`` dimensions, every block of up to ``d`` of them orthogonal."""
-    return np.concatenate([_block(rng, min(d, n - start), d) for start in range(0, n, d)])
-
-
-def _block(rng: np.random.RandomState, n: int, d: int) -> F64:
-    """``n`` orthogonal directions; the signs make every rotation equally likely."""
-    q, r = np.linalg.qr(rng.standard_normal((d, n)))
-    block: F64 = np.where(np.diag(r) < 0, -q, q).T
-    return block

@@ -1,39 +1,39 @@
-"""MinHash: random members of sets, so that codes agree as often as sets overlap."""
+"""MinHash: codes of sets, whose symbols agree with a probability that is linear in the Jaccard similarity."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .. import _kernels
+from .._checks import check_number
+from .._types import F32, F64, I32, U8
 from ..codes import CodeLayout
-from ._base import F32, F64, U8, Arrays, Hasher, Training
-from ._kernel import block_rows
-from ._parameters import check_number
-
-I32 = NDArray[np.int32]
+from ._blocks import block_rows
+from .base import Arrays, Hasher
+from .training import Training
 
 
 class MinHash(Hasher):
-    """Codes of sets: two symbols agree with the probability 1/K + (1 - 1/K) J.
+    """Codes of sets: two symbols agree with probability 1/K + (1 - 1/K) J.
 
     A vector is the set of the dimensions in which it is above ``threshold``. J is the Jaccard similarity of two sets,
-    the size of their intersection over that of their union, and K the arity. Each symbol orders the dimensions at
-    random; the set's first one gives its random label, 0 to K - 1 [1]_: with K = 2^b the b bits that b-bit minwise
-    hashing keeps [2]_. From codes with m of L differing symbols, J is estimated as 1 - m/L · K/(K - 1).
+    the size of their intersection over that of their union, and K the arity. Each symbol has a random order of the
+    dimensions; the first dimension of the set in this order gives its random label, 0 to K - 1 [1]_. With K = 2^b these
+    are the b bits of b-bit minwise hashing [2]_. If m of L symbols differ, J is estimated as 1 - m/L · K/(K - 1).
 
     Parameters
     ----------
     n_symbols
-        Symbols of a code, 1 to 4096.
+        Symbols per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     arity
-        How many labels there are, K, 2 to 16.
+        Number of labels, K, 2 to 16; 4 by default.
     threshold
-        A dimension is a member of the set if its value is larger than this.
+        A dimension is a member of the set if its value is larger than this; 0 by default.
     random_state
-        An integer for the same orders and labels in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class MinHash(Hasher):
     layout_ : CodeLayout
         The layout of the codes.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     Notes
     -----
-    Empty sets agree with each other in all symbols, and with others as sets do that share nothing.
+    Empty sets agree with each other in all symbols, and with other sets as disjoint sets do.
 
     References
     ----------
@@ -72,9 +72,18 @@ class MinHash(Hasher):
     _code_arrays = ("orders_", "labels_", "threshold_")
 
     def __init__(
-        self, n_symbols: int = 64, arity: int = 4, *, threshold: float = 0.0, random_state: Any = None
+        self,
+        n_symbols: int | None = None,
+        arity: int = 4,
+        *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
+        threshold: float = 0.0,
+        random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.arity = arity
         self.threshold = threshold
         self.random_state = random_state
@@ -85,8 +94,8 @@ class MinHash(Hasher):
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         training.vectors.check()
         d = training.vectors.n_features
-        orders = np.stack([rng.permutation(d) for _ in range(self.n_symbols)]).astype(np.int32)
-        labels = rng.randint(0, self.arity, size=(self.n_symbols, d + 1)).astype(np.uint8)
+        orders = np.stack([rng.permutation(d) for _ in range(self._n_symbols)]).astype(np.int32)
+        labels = rng.randint(0, self.arity, size=(self._n_symbols, d + 1)).astype(np.uint8)
         return {"orders_": orders, "labels_": labels, "threshold_": np.array([self.threshold], np.float32)}
 
     def _symbols(self, vectors: F32) -> U8:
@@ -100,12 +109,7 @@ class MinHash(Hasher):
         return symbols
 
     def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:  # noqa: ARG002
-        codes = np.empty((len(batch), self.layout_.n_bytes), np.uint8)
-        bad = _kernels.first_nonfinite_row(batch)
-        step = block_rows(batch.shape[1], self.layout_.n_symbols)
-        for start in range(0, len(batch) if bad < 0 else 0, step):
-            codes[start : start + step] = _kernels.pack(self._symbols(batch[start : start + step]), self.layout_.arity)
-        return codes, bad
+        return self._encode_blocks(batch, block_rows(batch.shape[1], self.layout_.n_symbols), self._symbols)
 
     def _scores(self, vectors: F32) -> F64:
         return np.eye(self.layout_.arity)[self._symbols(vectors)]

@@ -6,80 +6,89 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from .. import _ranking
+from .._checks import check_flag, check_integer, check_number
+from .._types import F32, Flags
 from ..errors import InvalidInputError
-from ..similarity import GivenPairs, PairSource, label_source
-from ._base import F32, Arrays, Hasher, Training
-from ._hinge import bound_descent, hinges
-from ._pairs import MAX_POOL, MIN_POOL, POOL_PER_POINT, Problem, _scaled, _some_rows
-from ._parameters import check_flag, check_integer, check_number
-from ._reduced import neighbors_among
-from .lsh import _normals
+from ._features.orthogonal import random_directions
+from ._minimal_loss import bound_descent, hinges
+from .base import Arrays, Hasher
+from .training import PairPool, Training, labelled_points, new_generator
 
-Bits = NDArray[np.bool_]
-
-AHEAD = 20
+BATCHES_PER_DRAW = 20
 """Mini-batches whose pairs are drawn at once."""
 
-STEPS = range(-2, 3)
-"""Where validation looks, around the radius that usually suits a length; longer codes take longer steps."""
+RADIUS_STEPS = range(-2, 3)
+"""Candidate radii: ``default_radius`` plus these multiples of max(1, n_symbols / 32)."""
 
-WEIGHTS = (1.0, 0.5, 2.0)
-"""Weights of dissimilar pairs that validation tries."""
+CANDIDATE_WEIGHTS = (1.0, 0.5, 2.0)
+"""Candidate weights of dissimilar pairs, and candidate factors of the default ``epsilon``."""
 
-SHORTER = 4
-"""A candidate of the validation is learned with this part of the iterations."""
-
-BITS_OF_UNIT_LOSS, LARGEST_LOSS = 20, 4.0
-"""With as many bits a pair's largest loss is 1; with more it grows in proportion, up to this."""
+VALIDATION_SPEEDUP = 4
+"""A candidate is learned with n_iterations / 4 iterations."""
 
 VALIDATION_PAIRS = 100_000
+"""Pairs of held-out and other points that candidates are scored with."""
+
+UNIT_LOSS_BITS, MAX_EPSILON = 20, 4.0
+"""Default of ``epsilon``: min(n_symbols / 20, 4)."""
+
+RADIUS_FACTOR, RADIUS_POWER = 0.0412, 1.4
+"""Default radius: 0.0412 · n_symbols^1.4, at most 3/8 of n_symbols."""
+
+Constants = tuple[int, float, float]
+"""Radius, weight of dissimilar pairs, epsilon."""
 
 
 class MLH(Hasher):
-    """Codes of bits whose Hamming distance is below a radius for similar pairs and above it for others.
+    """Binary codes whose Hamming distance is below a radius for similar pairs and above it for dissimilar ones.
 
-    All hyperplanes are learned together [1]_: a similar pair should differ in fewer than ``rho`` bits, a
-    dissimilar one in more, and what is missing is the loss. Its bound is lowered by perceptron-like steps
-    with momentum over mini-batches of pairs, from random hyperplanes.
+    All hyperplanes are learned together [1]_: similar pairs should differ in fewer than ``rho`` bits, dissimilar pairs
+    in more. A hinge loss penalises violations. Its upper bound is minimised from random hyperplanes, by perceptron-like
+    steps with momentum over mini-batches of pairs.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
-    pairs), or else from the distances of the vectors (``n_neighbors``); see :mod:`rankhash.similarity`.
+    pairs), or else from the distances of the vectors (``n_neighbors``).
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     rho
-        The radius, 1 to ``n_symbols``. ``"auto"`` chooses it by validation, as the authors do: a tenth of the
-        vectors is held out, and its pairs with the others are ranked by codes for up to five radii around that
-        of None, which suits nearest neighbours: 1, 2, 5, 14 and 37 for 8, 16, 32, 64 and 128 bits.
+        The radius, 1 to ``n_symbols``. ``"auto"``, the default, chooses it by validation, as the authors do: a tenth of
+        the vectors is held out, and pairs of held-out and other vectors are ranked by the codes of up to five radii
+        around that of None. None takes a radius for nearest neighbours: 1, 2, 5, 14 and 37 for 8, 16, 32, 64 and 128
+        bits.
     lam
-        The weight of the dissimilar pairs' loss. Each kind's loss is scaled to be at most 1 before. ``"auto"`` tries
-        1, 0.5 and 2 by validation, after the radius was chosen.
+        The weight of the dissimilar pairs' loss, relative to that of similar pairs. ``"auto"``, the default, chooses
+        from 1, 0.5 and 2 by validation, after the radius.
     epsilon
-        The weight of the loss against the projections, which have unit vectors as normals; vectors have unit
-        mean square length inside, so that it does not depend on the scale of ``X``. None takes n_symbols / 20, at most
-        4.
+        The weight of the loss relative to the projections on unit normals. Vectors are scaled to unit mean squared
+        length internally, so that the scale of ``X`` has no effect. None, the default, takes min(n_symbols / 20, 4);
+        ``"auto"`` chooses from 1, ½ and 2 times that by validation, after ``lam``.
     similar_share
-        At least this share of the pairs that are drawn is similar (the authors' code calls it lambda).
+        Lower limit of the fraction of similar pairs in a mini-batch (lambda in the authors' code); 0 by default.
     learning_rate
-        The first step's size; it falls linearly to 0.
+        Initial step size, which falls linearly to 0; 3 by default.
     momentum
-        What part of the last step is taken again, 0 to less than 1.
-    batch_size, n_iterations
-        Pairs of a mini-batch, and how many mini-batches there are.
+        Fraction of the last step that is added to the next, 0 to less than 1; 0.9 by default.
+    batch_size
+        Pairs per mini-batch, 1000 by default.
+    n_iterations
+        Number of mini-batches, 2500 by default.
     n_neighbors
-        Without labels: how many others a vector is similar to on average.
+        Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        From more vectors than this a sample is drawn; given pairs are never sampled.
+        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
+        sampled.
     center
-        Whether the mean of the fitted vectors is subtracted first.
+        Whether the mean of the fitted vectors is subtracted first; True by default.
     random_state
-        An integer for the same hasher in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
@@ -92,12 +101,12 @@ class MLH(Hasher):
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     Notes
     -----
-    Normals have unit length after every step, as in the paper; the authors' later code has weight decay
-    instead. Mini-batches are larger than theirs (100 pairs) and steps longer, which comes to the same codes.
+    Normals are scaled to unit length after every step, as in the paper; the authors' later code uses weight decay
+    instead. Mini-batches are larger than theirs (100 pairs) and steps longer, which gives codes of the same quality.
 
     References
     ----------
@@ -120,11 +129,13 @@ class MLH(Hasher):
 
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         rho: int | str | None = "auto",
         lam: float | str = "auto",
-        epsilon: float | None = None,
+        epsilon: float | str | None = None,
         similar_share: float = 0.0,
         learning_rate: float = 3.0,
         momentum: float = 0.9,
@@ -136,6 +147,8 @@ class MLH(Hasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.rho = rho
         self.lam = lam
         self.epsilon = epsilon
@@ -153,12 +166,14 @@ class MLH(Hasher):
         if isinstance(self.rho, str) and self.rho != "auto":
             raise InvalidInputError(f"rho must be an integer, 'auto' or None, got {self.rho!r}")
         if self.rho not in ("auto", None):
-            check_integer("rho", self.rho, 1, self.n_symbols)
+            check_integer("rho", self.rho, 1, self._n_symbols)
         if isinstance(self.lam, str) and self.lam != "auto":
             raise InvalidInputError(f"lam must be a number or 'auto', got {self.lam!r}")
         if self.lam != "auto":
             check_number("lam", self.lam, 0, 1e6)
-        if self.epsilon is not None:
+        if isinstance(self.epsilon, str) and self.epsilon != "auto":
+            raise InvalidInputError(f"epsilon must be a number, 'auto' or None, got {self.epsilon!r}")
+        if self.epsilon not in ("auto", None):
             check_number("epsilon", self.epsilon, 0, 1e6)
         check_number("learning_rate", self.learning_rate, 0, 1e6)
         check_number("similar_share", self.similar_share, 0, 1)
@@ -170,89 +185,80 @@ class MLH(Hasher):
         check_flag("center", self.center)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        problem, share = self._problem(training, rng)
-        start = _normals(rng, self.n_symbols, problem.x.shape[1]).astype(np.float32)
-        draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
-        with threadpool_limits(1, "blas"):  # the products of a mini-batch are too small to share
-            if "auto" in (self.rho, self.lam):
-                rho, lam = self._validated(problem, start, share, draws)
-            else:
-                rho, lam = default_radius(self.n_symbols) if self.rho is None else int(self.rho), float(self.lam)
-            weights = self._minimise(problem, start, rho, lam, share, self.n_iterations, draws)
-        arrays: Arrays = {"projections_": weights, "rho_": np.array([rho], np.float32)}
-        arrays["lam_"] = np.array([lam], np.float32)
-        return arrays | {"center_": problem.center} if self.center else arrays
+        pool, share = self._pool(training, rng)
+        start = random_directions(rng, self._n_symbols, pool.x.shape[1]).astype(np.float32)
+        draws = new_generator(rng)
+        with threadpool_limits(1, "blas"):  # the products of a mini-batch are too small for several threads
+            chosen = self._validated(pool, start, share, draws)
+            weights = self._minimise(pool, start, chosen, share, self.n_iterations, draws)
+        arrays: Arrays = {"projections_": weights, "rho_": np.array([chosen[0]], np.float32)}
+        arrays["lam_"] = np.array([chosen[1]], np.float32)
+        return arrays | {"center_": pool.center} if self.center else arrays
 
     def _epsilon(self) -> float:
-        return min(self.n_symbols / BITS_OF_UNIT_LOSS, LARGEST_LOSS) if self.epsilon is None else float(self.epsilon)
+        usual = min(self._n_symbols / UNIT_LOSS_BITS, MAX_EPSILON)
+        return usual if self.epsilon in ("auto", None) else float(self.epsilon)
 
-    def _problem(self, training: Training, rng: np.random.RandomState) -> tuple[Problem, float]:
-        """The points, centred and of unit mean square length, a pool of pairs, and the share to draw similar."""
-        data = training.vectors
-        if data.n_rows < 2:
-            raise InvalidInputError("MLH learns from pairs, but there is 1 sample: n_samples=1")
-        known = label_source(training.y, training.similarity, data.n_rows)
-        draws = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
-        rows = None if isinstance(known, GivenPairs) else _some_rows(draws, data.n_rows, self.max_points)
-        mean = data.mean()
-        center = mean if self.center else np.zeros_like(mean)
-        x, scale = _scaled(data, rows, center, None)
-        if known is None:
-            source: PairSource = neighbors_among(x, self.n_neighbors, draws, scale)
-        else:
-            source = known if rows is None else known.subset(rows)
-        pairs, labels = source.pool(draws, int(np.clip(POOL_PER_POINT * len(x), MIN_POOL, MAX_POOL)))
-        return Problem(x, center, scale, pairs, labels), max(source.similar_rate, self.similar_share)
+    def _pool(self, training: Training, rng: np.random.RandomState) -> tuple[PairPool, float]:
+        """The pool of pairs, and the fraction of similar pairs to draw."""
+        draws = new_generator(rng)
+        sizes = self.max_points, self.n_neighbors
+        points = labelled_points(training, "MLH", draws, *sizes, centered=self.center)
+        return points.pool(draws), max(points.source.similar_rate, self.similar_share)
 
-    def _validated(self, problem: Problem, start: F32, share: float, rng: np.random.Generator) -> tuple[int, float]:
-        """The radius and the weight of dissimilar pairs whose codes rank pairs of held-out and other points best.
+    def _validated(self, pool: PairPool, start: F32, share: float, rng: np.random.Generator) -> Constants:
+        """Radius, weight of dissimilar pairs and epsilon: as given, or those whose codes rank held-out pairs best.
 
-        As its authors do: first the radius, then the weight at that radius.
+        First the radius is chosen, then the weight at that radius, then epsilon.
         """
-        rho = default_radius(self.n_symbols) if self.rho in ("auto", None) else int(self.rho)
+        rho = default_radius(self._n_symbols) if self.rho in ("auto", None) else int(self.rho)
         lam = 1.0 if self.lam == "auto" else float(self.lam)
-        n_held = -(-len(problem.x) // 10)
-        held = np.isin(problem.pairs, rng.choice(len(problem.x), n_held, replace=False)).sum(axis=1)
-        inner, outer = (_part(problem, held == ends) for ends in (0, 1))
+        epsilon = self._epsilon()
+        if "auto" not in (self.rho, self.lam, self.epsilon):
+            return rho, lam, epsilon
+        n_held = -(-len(pool.x) // 10)
+        held = np.isin(pool.pairs, rng.choice(len(pool.x), n_held, replace=False)).sum(axis=1)
+        inner, outer = (_part(pool, held == ends) for ends in (0, 1))
         if inner is None or outer is None:
-            return rho, lam
+            return rho, lam, epsilon
         pairs, labels = outer.draw(rng, VALIDATION_PAIRS, share)
         seed = int(rng.integers(2**31))
 
         @lru_cache
-        def score(rho: int, lam: float) -> float:
-            draws, n_iterations = np.random.default_rng(seed), -(-self.n_iterations // SHORTER)
-            weights = self._minimise(inner, start, rho, lam, share, n_iterations, draws)
-            bits = (problem.x @ weights.T > 0).astype(np.uint8)
+        def score(*constants: Any) -> float:
+            draws, n_iterations = np.random.default_rng(seed), -(-self.n_iterations // VALIDATION_SPEEDUP)
+            weights = self._minimise(inner, start, constants, share, n_iterations, draws)
+            bits = (pool.x @ weights.T > 0).astype(np.uint8)
             return _ranking.average_precision(_ranking.pair_distances(bits, pairs), labels == 1)
 
         if self.rho == "auto":
-            rho = max(self._candidates(), key=lambda radius: score(radius, lam))
+            rho = max(self._candidates(), key=lambda radius: score(radius, lam, epsilon))
         if self.lam == "auto":
-            lam = max(WEIGHTS, key=lambda weight: score(rho, weight))
-        return rho, lam
+            lam = max(CANDIDATE_WEIGHTS, key=lambda weight: score(rho, weight, epsilon))
+        if self.epsilon == "auto":
+            epsilon *= max(CANDIDATE_WEIGHTS, key=lambda factor: score(rho, lam, factor * epsilon))
+        return rho, lam, epsilon
 
     def _candidates(self) -> list[int]:
-        middle, width = default_radius(self.n_symbols), max(1, round(self.n_symbols / 32))
-        return sorted({min(max(1, middle + step * width), self.n_symbols) for step in STEPS})
+        middle, width = default_radius(self._n_symbols), max(1, round(self._n_symbols / 32))
+        return sorted({min(max(1, middle + step * width), self._n_symbols) for step in RADIUS_STEPS})
 
     def _minimise(
         self,
-        problem: Problem,
+        pool: PairPool,
         start: F32,
-        rho: int,
-        lam: float,
+        constants: Constants,
         share: float,
         n_iterations: int,
         rng: np.random.Generator,
     ) -> F32:
-        """The hyperplanes after ``n_iterations`` steps that lower the bound of the loss."""
-        x, size, loss = problem.x, self.batch_size, hinges(self.n_symbols, rho, lam, self._epsilon())
+        """The unit normals ``(n_symbols, d)`` after ``n_iterations`` steps of descent on the bound."""
+        x, size, loss = pool.x, self.batch_size, hinges(self._n_symbols, *constants)
         weights, step = start.copy(), np.zeros_like(start)
         for iteration in range(n_iterations):
-            place = iteration % AHEAD * size
+            place = iteration % BATCHES_PER_DRAW * size
             if place == 0:
-                pairs, labels = problem.draw(rng, AHEAD * size, share)
+                pairs, labels = pool.draw(rng, BATCHES_PER_DRAW * size, share)
             batch = slice(place, place + size)
             first, second = x[pairs[batch, 0]], x[pairs[batch, 1]]
             descent = bound_descent(first, second, weights, labels[batch], loss)
@@ -275,17 +281,17 @@ class MLH(Hasher):
 
 
 def default_radius(n_symbols: int) -> int:
-    """A radius that suits nearest neighbours at this length: a power law near 2, 5, 12, 36 for 16, 32, 64, 128 bits.
+    """The radius for nearest neighbours: 0.0412 · n_symbols^1.4, at least 1, at most 3/8 of n_symbols.
 
     >>> [default_radius(n) for n in (8, 16, 32, 64, 128, 4096)]
     [1, 2, 5, 14, 37, 1536]
     """
-    return int(max(1, min(round(0.0412 * float(n_symbols) ** 1.4), 3 * n_symbols // 8)))
+    return int(max(1, min(round(RADIUS_FACTOR * float(n_symbols) ** RADIUS_POWER), 3 * n_symbols // 8)))
 
 
-def _part(problem: Problem, chosen: Bits) -> Problem | None:
-    """The problem with some of its pairs; None unless there are both kinds."""
-    labels = problem.labels[chosen]
+def _part(pool: PairPool, chosen: Flags) -> PairPool | None:
+    """The pool with some of its pairs; None unless it has pairs of both kinds."""
+    labels = pool.labels[chosen]
     if not 0 < labels.sum(dtype=int) < len(labels):
         return None
-    return Problem(problem.x, problem.center, problem.scale, problem.pairs[chosen], labels)
+    return PairPool(pool.x, pool.center, pool.scale, pool.pairs[chosen], labels)

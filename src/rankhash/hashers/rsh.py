@@ -8,99 +8,118 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from .. import _kernels
+from .._checks import check_choice, check_number
+from .._types import F32
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..vectors import batches
-from ._base import F32, Arrays, Training, _feature_names
-from ._learning import Rule, Trace, learn_function
-from ._pairs import Callback, PairHasher, Problem
-from ._parameters import as_random_state, check_number
-from ._progress import FitProgress
-from ._start import start_scale
-from .lsh import _orthogonal_normals
+from ._features.orthogonal import orthogonal_directions
+from ._pairwise.hasher import PairHasher
+from ._pairwise.rank_function import Rule, Trace, learn_function
+from ._pairwise.start import start_scale
+from .base import Arrays
+from .parameters import Callback, as_random_state, feature_names
+from .progress import FitProgress
+from .training import PairPool, Training
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 PAIRS_PER_POINT = 40
-"""Pairs that a batch of a stream gives for each of its vectors; more would overfit small batches."""
+"""Pairs per vector and function that ``partial_fit`` draws at most; more would overfit small batches."""
 
 
 class RSH(PairHasher):
-    """Codes whose symbols tell which of a few learned projections of a vector is the largest.
+    """Codes whose symbols are argmaxes of a few learned projections; functions are learned independently.
 
-    Every function is learned on its own by passing over labelled pairs [1]_: similar ones should get the same
-    symbol, dissimilar ones different ones. :class:`SRSH` learns better codes from the same pairs; RSH learns
-    in parallel and from streams (:meth:`partial_fit`).
+    Every function is learned by one pass over labelled pairs [1]_: similar pairs should get equal symbols, dissimilar
+    pairs different ones. [`SRSH`][rankhash.SRSH] learns better codes from the same pairs; RSH learns in parallel and
+    from streams (``partial_fit``).
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
-    pairs), or else from the distances of the vectors (``n_neighbors``); see :mod:`rankhash.similarity`.
+    pairs), or else from the distances of the vectors (``n_neighbors``).
 
     Parameters
     ----------
     n_symbols
-        Functions, and so symbols of a code, 1 to 4096.
+        Functions, that is symbols per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     arity
-        Projections that compete for a symbol (the paper's K), 2 to 16.
-    rho, lam
-        What it costs to tell a similar pair apart, and to put a dissimilar pair together. Vectors have unit
-        mean square length inside, so that these margins do not depend on the scale of ``X``.
+        Projections per symbol (the paper's K), 2 to 16; 4 by default.
+    rho
+        Loss of a similar pair with different symbols, 0.7 by default.
+    lam
+        Loss of a dissimilar pair with equal symbols, 1 by default. Vectors are scaled to unit mean squared length
+        internally, so that the scale of ``X`` has no effect on both.
     learning_rate
-        The first step's size; it falls linearly to 0.
+        Initial step size, which falls linearly to 0; constant for ``update="paper"``. 0.075 by default.
+    update
+        ``"averaged"``, the default: the rate falls, and the result is the mean of the second half. ``"paper"``:
+        Algorithm 1 as printed, with a Gaussian start, a constant rate, pairs at their natural rate (``similar_share``
+        is ignored), and the last weights as the result.
+    init
+        The random start: ``"orthogonal"`` over all functions, or ``"gaussian"``. None, the default, takes
+        ``"gaussian"`` for ``update="paper"``, else ``"orthogonal"``.
     init_scale
-        The size of the random start, which decides how far a function moves away from it. None chooses it:
-        larger for long codes, whose functions must differ, smaller for pairs that do not follow the distance,
-        such as classes.
+        Standard deviation of the random start, which decides how far a function moves from it. None, the default,
+        chooses it: larger for long codes, whose functions must differ, smaller for pairs that do not follow the
+        distance, such as classes; 1 for ``update="paper"``.
     similar_share
-        The share of similar pairs among those that are drawn.
+        Fraction of similar pairs among those that are drawn, 0.1 by default.
     n_neighbors
-        Without labels: how many others a vector is similar to on average.
+        Without labels: mean number of vectors that a vector is similar to, 50 by default.
     mode
-        ``"online"``: a step after every pair. ``"batch"``: 80 steps, each along the gradient over all pairs.
+        ``"online"``, the default: a step per pair. ``"batch"``: 80 steps along the gradient over all pairs.
     max_pairs
-        Pairs that a function is learned from.
+        Pairs per function, 40 000 by default.
     tol
-        A function is finished early when an eighth of the pairs changes less than this share of symbols.
+        A function is finished early when an eighth of the pairs changes less than this fraction of the symbols, 0.002
+        by default.
     max_points
-        From more vectors than this a sample is drawn; given pairs are never sampled.
+        Largest number of vectors to learn from, 50 000 by default; of more, a random sample. Given pairs are never
+        sampled.
     center
-        Whether the mean of the fitted vectors is subtracted first.
+        Whether the mean of the fitted vectors is subtracted first; True by default.
     random_state
-        An integer for the same hasher in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
     n_jobs
-        Functions that are learned at once, as joblib counts them; the result does not depend on it.
-        ``joblib.parallel_config`` chooses where they run.
+        Functions that are learned in parallel, as joblib counts; None (the default) means 1 unless
+        ``joblib.parallel_config`` says otherwise. The result does not depend on it.
     callback
-        Called after every function with a dict: function, n_functions, n_pairs, bound, changed.
+        Called after every function with a dict: function, n_functions, n_pairs, bound, changed. None by default.
     verbose
-        Whether a progress bar is shown on a terminal when fitting takes more than a second.
+        Whether a progress bar is shown on a terminal if learning takes longer than a second; True by default.
 
     Attributes
     ----------
     projections_ : ndarray (n_symbols * arity, n_features_in_)
-        The projections, those of one symbol together.
+        The projections, grouped by symbol.
     center_ : ndarray (n_features_in_,) or None
         The mean of the fitted vectors, if ``center``.
     scale_ : ndarray (1,)
-        The root of the mean square length of the centred vectors.
+        The root of the mean squared length of the centred vectors.
     balance_, agreement_, errors_ : ndarray
-        What :meth:`report` shows.
+        What ``report`` shows.
     stream_ : ndarray (2,)
-        The batches, and the pairs a function, that were learned from so far; see :meth:`partial_fit`.
-    history_, n_iter_
-        How learning went, and the most pairs that a function needed.
+        The number of batches, and of pairs per function, that were learned from so far.
+    history_ : dict of lists
+        One entry per block of pairs: ``step`` (the block of its function), ``function``, ``n_pairs`` (seen so far),
+        ``bound``, ``updated`` and ``changed`` (fractions of pairs and of symbols). It is not saved.
+    n_iter_ : int
+        The largest number of pairs that a function has seen.
     layout_ : CodeLayout
         The layout of the codes.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     Notes
     -----
-    Where the paper leaves the choice open or was departed from: the start is orthogonal over all functions
-    instead of Gaussian; the result is the mean of the weights over the second half of the pairs; the defaults
-    are the same for all sets and lengths, as ``benchmarks/tune_rsh.py`` compared them. The paper's bound gives
-    no step for a pair that is already wrong, since its largest rival is what won: only pairs inside the margin
-    move a function, and the start matters.
+    Departures from the paper unless ``update="paper"``, and choices that it leaves open: the start is orthogonal over
+    all functions instead of Gaussian; the result is the mean of the weights over the second half of the pairs; the
+    defaults are the same for all sets and lengths, as ``benchmarks/quality/rsh_defaults.py`` compares them. The paper's
+    bound gives no step for a pair that is already wrong, since the largest rival is then the winner: only pairs inside
+    the margin move a function, and the start matters.
 
     References
     ----------
@@ -122,12 +141,16 @@ class RSH(PairHasher):
 
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         arity: int = 4,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         rho: float = 0.7,
         lam: float = 1.0,
         learning_rate: float = 0.075,
+        update: str = "averaged",
+        init: str | None = None,
         init_scale: float | None = None,
         similar_share: float = 0.1,
         n_neighbors: int = 50,
@@ -142,10 +165,14 @@ class RSH(PairHasher):
         verbose: bool = True,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.arity = arity
         self.rho = rho
         self.lam = lam
         self.learning_rate = learning_rate
+        self.update = update
+        self.init = init
         self.init_scale = init_scale
         self.similar_share = similar_share
         self.n_neighbors = n_neighbors
@@ -159,93 +186,115 @@ class RSH(PairHasher):
         self.callback = callback
         self.verbose = verbose
 
+    @property
+    def nested(self) -> bool:
+        """Whether, with the same ``random_state``, the first symbols of a longer code are a shorter code.
+
+        True for ``update="paper"``, whose functions do not depend on the length of the code.
+        """
+        return self._literal and self.init in (None, "gaussian")
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("rho", "lam", "learning_rate"):
             check_number(name, getattr(self, name), 0, 1e6)
         if self.init_scale is not None:
             check_number("init_scale", self.init_scale, 0, 1e6, open_interval=True)
-        if self.mode not in ("online", "batch"):
-            raise InvalidInputError(f"mode must be 'online' or 'batch', got {self.mode!r}")
+        check_choice("mode", self.mode, ("online", "batch"))
+        check_choice("update", self.update, ("averaged", "paper"))
+        if self.init is not None:
+            check_choice("init", self.init, ("orthogonal", "gaussian"))
+        if self._literal and self.mode == "batch":
+            raise InvalidInputError("update='paper' takes a step per pair; set mode='online'")
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        problem = self._problem(training, rng)
-        starts = self._starts(problem, rng)
-        arrays = self._learn_all(problem, starts, rng, self.learning_rate, self.max_pairs)
+        pool = self._pool(training, rng)
+        starts = self._starts(pool, rng)
+        arrays = self._learn_all(pool, starts, rng, self.learning_rate, self.max_pairs)
         arrays["stream_"] = np.array([1, self.max_pairs], np.float32)
         return arrays
 
     def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
-        """The hasher itself, after it has learned on from one more batch of vectors.
+        """The hasher itself, after learning from one more batch of vectors.
 
-        The first batch, if the hasher is not fitted, fixes centre, scale and number of features; every batch
-        gives the pairs among its own vectors, up to 40 a vector and function. The learning rate falls with
-        the number of pairs seen so far, so that codes settle. Batches should look alike and hold some hundred
-        vectors or more. Codes that were made before a batch no longer belong to the hasher, whose fingerprint
-        changes.
+        The first batch of an unfitted hasher fixes centre, scale and number of features. Every batch gives the pairs
+        among its own vectors, up to 40 per vector and function. The learning rate falls with the number n of pairs seen
+        so far, as 1 / √(1 + n / max_pairs). Batches should be alike and hold some hundred vectors or more. The
+        fingerprint changes: codes that were made before a batch no longer belong to the hasher.
+
+        Parameters
+        ----------
+        X, y, similarity
+            As for ``fit``; ``y`` and ``similarity`` are None by default.
         """
-        layout = CodeLayout(self.n_symbols, self.arity)
+        layout = CodeLayout(self._n_symbols, self.arity)
         self._check_parameters()
         fitted = hasattr(self, "layout_")
         if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
             raise InvalidInputError("n_symbols and arity cannot change between batches; call fit to start anew")
         n_batches, n_seen = self.stream_ if fitted else (0, 0)
         rng = as_random_state(self.random_state)
-        rng.randint(0, 2**31 - 1, size=int(n_batches))  # an integer random_state must not draw the same again
+        rng.randint(0, 2**31 - 1, size=int(n_batches))  # an integer random_state must not repeat its draws
         data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
-        names = getattr(self, "feature_names_in_", None) if fitted else _feature_names(X)
-        problem = self._problem(Training(data, y, similarity), rng, self._frame() if fitted else None)
-        starts = self._learned() if fitted else self._starts(problem, rng)
-        n_pairs = min(self.max_pairs, PAIRS_PER_POINT * len(problem.x))
-        rate = self.learning_rate / np.sqrt(1 + n_seen / self.max_pairs)
-        arrays = self._learn_all(problem, starts, rng, rate, n_pairs)
+        names = getattr(self, "feature_names_in_", None) if fitted else feature_names(X)
+        pool = self._pool(Training(data, y, similarity), rng, self._frame() if fitted else None)
+        starts = self._learned() if fitted else self._starts(pool, rng)
+        n_pairs = min(self.max_pairs, PAIRS_PER_POINT * len(pool.x))
+        rate = self.learning_rate / (1.0 if self._literal else np.sqrt(1 + n_seen / self.max_pairs))
+        arrays = self._learn_all(pool, starts, rng, rate, n_pairs)
         arrays["stream_"] = np.array([n_batches + 1, n_seen + n_pairs], np.float32)
         self._adopt(arrays, layout, data.n_features, names)
         return self
 
     def _frame(self) -> tuple[F32, float]:
-        """Centre and scale of a fitted hasher."""
+        """The centre and scale of a fitted hasher."""
         center = np.zeros(self.n_features_in_, np.float32) if self.center_ is None else self.center_
         return center, float(self.scale_[0])
 
     def _learned(self) -> list[F32]:
-        """The functions of a fitted hasher, as they were while it was learning."""
+        """The weights of a fitted hasher, in the units of learning."""
         rows = _kernels.pad_columns(self.projections_ * self.scale_)
-        return list(rows.reshape(self.n_symbols, self.arity, -1))
+        return list(rows.reshape(self._n_symbols, self.arity, -1))
 
-    def _starts(self, problem: Problem, rng: np.random.RandomState) -> list[F32]:
-        """Random projections, orthogonal to each other over all functions as far as there is room."""
-        d, rows = len(problem.center), self.n_symbols * self.arity
-        scale = start_scale(problem, self.n_symbols) if self.init_scale is None else self.init_scale
-        start = scale * np.sqrt(d) * _orthogonal_normals(rng, rows, d)
+    def _starts(self, pool: PairPool, rng: np.random.RandomState) -> list[F32]:
+        """Random projections: orthogonal over all functions in blocks of up to d, or Gaussian."""
+        d, rows = len(pool.center), self._n_symbols * self.arity
+        scale = self.init_scale
+        if scale is None:
+            scale = 1.0 if self._literal else start_scale(pool, self._n_symbols)
+        if (self.init or ("gaussian" if self._literal else "orthogonal")) == "gaussian":
+            own = np.random.default_rng(rng.randint(0, 2**31 - 1, size=4))
+            start = scale * own.standard_normal((rows, d))
+        else:
+            start = scale * np.sqrt(d) * orthogonal_directions(rng, rows, d)
         padded = _kernels.pad_columns(start.astype(np.float32))
-        return list(padded.reshape(self.n_symbols, self.arity, -1))
+        return list(padded.reshape(self._n_symbols, self.arity, -1))
 
     def _learn_all(
-        self, problem: Problem, starts: list[F32], rng: np.random.RandomState, rate: float, n_pairs: int
+        self, pool: PairPool, starts: list[F32], rng: np.random.RandomState, rate: float, n_pairs: int
     ) -> Arrays:
-        rule = Rule(False, self.rho, self.lam, rate, self.tol, self.mode == "batch")
-        seeds = rng.randint(0, 2**31 - 1, size=(self.n_symbols, 2))
+        rule = Rule(False, self.rho, self.lam, rate, self.tol, self.mode == "batch", self._literal)
+        seeds = rng.randint(0, 2**31 - 1, size=(self._n_symbols, 2))
         learn = delayed(_learn_one)
         tasks = (
-            learn(problem, start, rule, seed, n_pairs, self.similar_share)
+            learn(pool, start, rule, seed, n_pairs, self._share(pool))
             for start, seed in zip(starts, seeds, strict=True)
         )
         weights, traces = [], []
-        with FitProgress(self.n_symbols, "learning", shown=self.verbose) as progress:
+        with FitProgress(self._n_symbols, "learning", shown=self.verbose) as progress:
             for function, (w, trace) in enumerate(_run(self.n_jobs, tasks)):
                 weights.append(w)
                 traces.append(trace)
                 progress.advance()
-                self._tell(function, trace)
-        return self._results(problem, weights, traces)
+                self._notify(function, trace)
+        return self._results(pool, weights, traces)
 
 
-def _learn_one(problem: Problem, start: F32, rule: Rule, seed: Any, n_pairs: int, share: float) -> tuple[F32, Trace]:
-    pairs, labels = problem.draw(np.random.default_rng(seed), n_pairs, share)
-    return learn_function(problem.x, pairs, labels, start, rule)
+def _learn_one(pool: PairPool, start: F32, rule: Rule, seed: Any, n_pairs: int, share: float) -> tuple[F32, Trace]:
+    pairs, labels = pool.draw(np.random.default_rng(seed), n_pairs, share)
+    return learn_function(pool.x, pairs, labels, start, rule)
 
 
 def _run(n_jobs: int | None, tasks: Any) -> Any:
-    """The results of the tasks in their order, as they come."""
+    """The results of the tasks in order, as they become available."""
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)

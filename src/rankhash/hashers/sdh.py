@@ -1,4 +1,4 @@
-"""Supervised discrete hashing: bits from which classes can be read off, learned without relaxing them."""
+"""Supervised discrete hashing: bits for a linear classifier, learned without relaxation."""
 
 from __future__ import annotations
 
@@ -6,63 +6,70 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_integer, check_number
+from .._types import F32, F64
 from ..errors import InvalidInputError
 from ..similarity import ClassLabels, LabelSets, label_source
-from ._base import F32, F64, Arrays, Training
-from ._kernel import KernelHasher, RBFAnchors, block_rows, some_rows, take_rows
-from ._parameters import check_integer, check_number
+from ._blocks import block_rows
+from ._features.anchors import KernelHasher, RBFAnchors
+from .base import Arrays
+from .training import Training, sample_rows, take_rows
 
 RIDGE = 1e-2
-"""What the regression of bits on features adds to the diagonal of their products."""
+"""Ridge of the regression of bits on features."""
 
-SWEEPS = 10
-"""How often all bits are gone through in one iteration, unless they stop changing before."""
+MAX_SWEEPS = 10
+"""Largest number of sweeps over all bits per iteration."""
+
+TOLERANCE = 1e-5
+"""Learning stops when an iteration changes the loss by less than this fraction."""
 
 
 class SDH(KernelHasher):
-    """Codes of bits that are made for a linear classifier: classes are read off them with least squares.
+    """Binary codes from which a linear classifier predicts the classes.
 
-    Three things are improved in turn [1]_: the classifier of the codes B, the regression of the codes on kernel
-    features of the vectors, and the codes themselves, one bit after another with the others fixed, which has a
-    closed solution. Learned from classes only: ``fit(X, y)``, with labels or a matrix of label indicators.
+    Three steps alternate [1]_: the least-squares classifier of the codes, the regression of the codes on kernel
+    features of the vectors, and the codes themselves, one bit after another with the others fixed, in closed form.
+    Learned from classes only: ``fit(X, y)``, with labels or a label indicator matrix.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     n_anchors
-        Training vectors whose nearness makes the features.
+        Number of anchors, random training vectors; 1000 by default.
     gamma
-        How fast a feature falls with the distance d: it is exp(-gamma d² / mean d²).
+        Width of the kernel exp(-gamma d² / mean d²), with d the distance to the anchor; 2 by default.
     lam
-        The weight of the classifier's square length.
+        Ridge of the classifier, 1 by default.
     nu
-        The weight of how far codes may be from what the features can say.
+        Weight of the distance between the codes and their regression on the features, 1e-5 by default.
     n_iterations
-        How often the three are improved in turn, unless codes stop changing before.
+        Largest number of iterations of the three steps, 5 by default.
     max_points
-        From more vectors than this, a random sample of them is learned from; anchors and the features' mean
-        come from all. Memory grows with max_points · n_anchors.
+        Largest number of vectors to learn from, 60 000 by default; of more, a random sample. Anchors and the mean of
+        the features come from all vectors. Memory grows with max_points · n_anchors.
     random_state
-        An integer for the same anchors and first codes in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
     projections_ : ndarray (n_symbols, n_anchors)
         The weights of the features.
     bias_ : ndarray (n_symbols,)
-        What is added to them: the mean of the codes that were learned.
+        The mean of the learned codes.
     center_ : ndarray (n_anchors,)
         The mean of the features, which is subtracted from them.
     anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
-        The anchors, and what distances to them are multiplied with.
-    losses_ : ndarray (at most n_iterations,)
-        The mean loss |y - bW|² + nu |b - f|² of a vector, with the part of lam |W|², after each iteration. It is not
-        saved.
+        The anchors, and the factor of distances to them.
+    history_ : dict of lists
+        ``step`` and ``loss``: (|Y - BW|² + lam |W|² + nu |B - F|²) / n after each iteration. It is not saved.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     References
     ----------
@@ -77,12 +84,12 @@ class SDH(KernelHasher):
     ((1797, 16), (1797, 2))
     """
 
-    losses_: F64
-
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         n_anchors: int = 1000,
         gamma: float = 2.0,
         lam: float = 1.0,
@@ -92,6 +99,8 @@ class SDH(KernelHasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.n_anchors = n_anchors
         self.gamma = gamma
         self.lam = lam
@@ -114,14 +123,18 @@ class SDH(KernelHasher):
             raise InvalidInputError("SDH learns to tell vectors apart, but there is 1 sample: n_samples=1")
         data.check()
         indicators = _indicators(training)
-        rows = some_rows(rng, data.n_rows, self.max_points)
+        rows = sample_rows(rng, data.n_rows, self.max_points)
         rbf = RBFAnchors(self.n_anchors, gamma=self.gamma, random_state=rng).fit(data)
         features = rbf.transform(take_rows(data, rows))
-        codes = np.where(rng.standard_normal((len(rows), self.n_symbols)) > 0, np.float32(1), np.float32(-1))
+        codes = np.where(rng.standard_normal((len(rows), self._n_symbols)) > 0, np.float32(1), np.float32(-1))
         problem = Discrete(features, indicators[rows].astype(np.float32), self.lam, self.nu)
         weights, bias, losses = problem.solve(codes, self.n_iterations)
-        self.losses_ = losses
-        arrays: Arrays = {"projections_": rbf.fold(weights.T), "bias_": bias.astype(np.float32), "center_": rbf.mean_}
+        self.history_ = {"step": list(range(len(losses))), "loss": losses}
+        arrays: Arrays = {
+            "projections_": rbf.kernel_weights(weights.T),
+            "bias_": bias.astype(np.float32),
+            "center_": rbf.mean_,
+        }
         return arrays | {"anchors_": rbf.anchors_, "scale_": rbf.scale_}
 
     def __sklearn_tags__(self) -> Any:
@@ -139,9 +152,9 @@ class Discrete:
         gram.flat[:: len(gram) + 1] += RIDGE
         self._gram = gram
 
-    def solve(self, codes: F32, n_iterations: int) -> tuple[F64, F64, F64]:
-        """The weights ``(m, n_bits)`` and bias ``(n_bits,)`` of F, and the losses; changes ``codes``."""
-        losses = []
+    def solve(self, codes: F32, n_iterations: int) -> tuple[F64, F64, list[float]]:
+        """The weights ``(m, n_bits)`` and bias ``(n_bits,)`` of F, and the losses; updates ``codes`` in place."""
+        losses: list[float] = []
         weights, bias = self.regress(codes)
         for _ in range(n_iterations):
             classifier = self.classify(codes)
@@ -149,9 +162,9 @@ class Discrete:
             improve_codes(codes, self.classes, classifier.astype(np.float32), fits * np.float32(self.nu))
             weights, bias = self.regress(codes)
             losses.append(self.loss(codes, classifier, fits))
-            if len(losses) > 1 and abs(losses[-2] - losses[-1]) <= 1e-5 * losses[-1]:
+            if len(losses) > 1 and abs(losses[-2] - losses[-1]) <= TOLERANCE * losses[-1]:
                 break
-        return weights, bias, np.array(losses)
+        return weights, bias, losses
 
     def classify(self, codes: F32) -> F64:
         """W ``(n_bits, n_classes)``: least squares of the classes on the codes, with a ridge of lam."""
@@ -164,27 +177,27 @@ class Discrete:
         return weights.astype(np.float64), codes.mean(axis=0, dtype=np.float64)
 
     def loss(self, codes: F32, classifier: F64, fits: F32) -> float:
-        """The mean over vectors of what is minimised."""
+        """The objective divided by the number of vectors."""
         apart = self.classes - codes @ classifier.astype(np.float32)
         total = float(np.square(apart).sum(dtype=np.float64)) + self.lam * float(np.square(classifier).sum())
         return (total + self.nu * float(np.square(codes - fits).sum(dtype=np.float64))) / len(codes)
 
 
 def improve_codes(codes: F32, classes: F32, classifier: F32, pull: F32) -> None:
-    """Set every bit in turn to what is best for the others: sign(q - B'W'w) with w its row of the classifier.
+    """Set every bit in turn to its best value given the others: sign(q - B'W'w) with w its row of the classifier.
 
-    ``pull`` is nu F. What the code says of the classes, BW, is kept up to date, so that a bit costs n · n_classes.
+    ``pull`` is nu F. The predictions BW are kept up to date, so that a bit costs n · n_classes.
     """
     wanted = classes @ classifier.T + pull
-    said = codes @ classifier
-    for _ in range(SWEEPS):
+    predicted = codes @ classifier
+    for _ in range(MAX_SWEEPS):
         n_changed = 0
         for bit, row in enumerate(classifier):
             before = codes[:, bit].copy()
-            score = wanted[:, bit] - said @ row + before * (row @ row)
+            score = wanted[:, bit] - predicted @ row + before * (row @ row)
             codes[:, bit] = np.where(score > 0, np.float32(1), np.float32(-1))
             changed = np.flatnonzero(codes[:, bit] != before)
-            said[changed] += (2 * codes[changed, bit])[:, None] * row
+            predicted[changed] += (2 * codes[changed, bit])[:, None] * row
             n_changed += len(changed)
         if n_changed == 0:
             break
@@ -200,7 +213,7 @@ def _by_blocks(a: F32, b: F32) -> F64:
 
 
 def _indicators(training: Training) -> Any:
-    """Which vector has which class, ``(n, n_classes)``."""
+    """The label indicator matrix ``(n, n_classes)``."""
     if training.y is None:
         raise InvalidInputError(
             "SDH requires y to be passed, but the target y is None: it learns from classes; "

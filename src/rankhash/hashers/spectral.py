@@ -1,34 +1,35 @@
-"""Spectral hashing: the signs of sinusoids along the principal axes, the slowest ones first."""
+"""Spectral hashing: the signs of sinusoids along the principal axes, by rising frequency."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .. import _kernels
+from .._types import F32, F64, I32, U8
 from ..codes import CodeLayout
 from ..vectors import VectorBatches
-from ._base import F32, F64, U8, Arrays, Hasher, Training
-from ._pca import Principal, parts, principal_axes
-
-I32 = NDArray[np.int32]
+from ._blocks import PART_FLOATS, parts
+from ._features.pca import Principal, principal_axes
+from .base import Arrays, Hasher
+from .training import Training
 
 
 class SpectralHashing(Hasher):
-    """Codes of bits that tell the sign of sinusoids along the principal axes of the vectors.
+    """Binary codes: the signs of sinusoids along the principal axes.
 
-    Learned without labels [1]_. If the vectors were uniform in a box along their principal axes, the smoothest
-    functions that tell them apart would be cos(kπ(x - low)/width) along single axes, the smaller k/width the
-    smoother; the ``n_symbols`` smoothest of them make the bits. A long axis gives several bits, a short one none.
+    Learned without labels [1]_. For a uniform distribution in a box along the principal axes, the eigenfunctions are
+    cos(kπ(x - low)/width) along single axes, smoother for smaller k/width. The ``n_symbols`` smoothest are the bits: a
+    long axis gives several bits, a short one none.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096.
+        Bits per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     random_state
-        Every hasher has one; this one draws nothing.
+        Not used, since nothing is drawn; None by default.
 
     Attributes
     ----------
@@ -39,13 +40,11 @@ class SpectralHashing(Hasher):
     box_ : ndarray (2, n_axes)
         The lowest value and the width of the fitted vectors along each axis.
     modes_ : ndarray (n_symbols, 2) of int32
-        The axis of each bit, and k: how many half waves it has over the width.
+        The axis of each bit, and k: its number of half waves over the width.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_ : int
-        Columns of the vectors that were fitted.
-    feature_names_in_ : ndarray of str
-        Their names, if the vectors came as a frame with names.
+    n_features_in_, feature_names_in_
+        As for every hasher.
 
     References
     ----------
@@ -68,12 +67,21 @@ class SpectralHashing(Hasher):
 
     _code_arrays = ("projections_", "center_", "box_", "modes_")
 
-    def __init__(self, n_symbols: int = 32, *, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_symbols: int | None = None,
+        *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.random_state = random_state
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:  # noqa: ARG002
-        principal = principal_axes(training.vectors, self.n_symbols)
+        principal = principal_axes(training.vectors, self._n_symbols)
         low, high = _extent(training.vectors, principal)
         width = high - low
         if not width.max() > 0:
@@ -82,13 +90,13 @@ class SpectralHashing(Hasher):
             "projections_": principal.axes.astype(np.float32),
             "center_": principal.mean,
             "box_": np.stack([low, width]).astype(np.float32),
-            "modes_": smoothest_modes(width, self.n_symbols),
+            "modes_": smoothest_modes(width, self._n_symbols),
         }
 
     def _phases(self, batch: F32) -> F64:
-        """How many half waves of each bit's sinusoid a vector is away from the low side of the box.
+        """The phase ``(n, n_symbols)`` of each bit's sinusoid, in half waves from the lower side of the box.
 
-        Every vector is multiplied on its own, so that its code does not depend on those that come along.
+        Each vector is multiplied separately: its code does not depend on the other vectors of the batch.
         """
         points = batch.astype(np.float64) - self.center_
         along = (self.projections_.astype(np.float64) @ points[:, :, None])[:, :, 0]
@@ -98,16 +106,8 @@ class SpectralHashing(Hasher):
         return phases
 
     def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:  # noqa: ARG002
-        bad = _kernels.first_nonfinite_row(batch)
-        if bad >= 0:
-            return np.empty((len(batch), self.layout_.n_bytes), np.uint8), bad
-        codes = np.empty((len(batch), self.layout_.n_bytes), np.uint8)
-        step = max(1, (1 << 17) // max(self.layout_.n_symbols, batch.shape[1]))
-        for start in range(0, len(batch), step):
-            waves = np.floor(self._phases(batch[start : start + step]) + 0.5)
-            symbols = (waves % 2 == 0).astype(np.uint8)
-            codes[start : start + step] = _kernels.pack(symbols, 2)
-        return codes, -1
+        step = max(1, PART_FLOATS // max(self.layout_.n_symbols, batch.shape[1]))
+        return self._encode_blocks(batch, step, lambda block: np.floor(self._phases(block) + 0.5) % 2 == 0)
 
     def _scores(self, vectors: F32) -> F64:
         waves = np.cos(np.pi * (self._phases(vectors) % 2))
@@ -133,7 +133,7 @@ class SpectralHashing(Hasher):
 
 
 def smoothest_modes(width: F64, n_modes: int) -> I32:
-    """The axes and numbers of half waves ``(n_modes, 2)`` of the smoothest sinusoids in a box, the smoothest first.
+    """The axes and numbers of half waves ``(n_modes, 2)`` of the smoothest sinusoids in a box, smoothest first.
 
     >>> smoothest_modes(np.array([2.0, 1.0]), 4).tolist()
     [[0, 1], [0, 2], [1, 1], [0, 3]]

@@ -1,4 +1,4 @@
-"""Sequential projection learning: each hyperplane corrects what those before it got wrong."""
+"""Sequential projection learning: each hyperplane corrects the errors of those before."""
 
 from __future__ import annotations
 
@@ -6,57 +6,62 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_integer, check_number
+from .._types import F32, F64
 from ..errors import InvalidInputError
-from ._base import F32, F64, Arrays, Hasher, Training
-from ._kernel import some_rows
-from ._pairs import _scaled
-from ._parameters import check_integer, check_number
-from ._similar import labelled_points, similarity_of
+from ..similarity import similarity_matrix
+from .base import Arrays, Hasher
+from .training import Training, center_and_scale, labelled_points, new_generator, sample_rows
 
 UNLABELLED_POINTS = 20_000
-"""Vectors whose variance counts, or that are learned from without labels; from more of them a sample is drawn."""
+"""Largest number of vectors that give the covariance, or that are learned from without labels."""
 
-EXHAUSTED = 1e-6
-"""When less than this part of the variance is left, directions are taken from the beginning again."""
+MIN_VARIANCE = 1e-6
+"""When less than this fraction of the variance is left, deflation starts again from the whole covariance."""
+
+SUPERVISED_ETA, UNSUPERVISED_ETA = 0.1, 0.5
+"""What ``eta`` None stands for."""
 
 
 class SPLH(Hasher):
-    """Codes of bits from hyperplanes that are learned one after another, each correcting the ones before.
+    """Binary codes from hyperplanes that are learned one after another, each correcting the errors of those before.
 
-    With classes or given pairs, a direction is the best compromise between the similarity S of labelled vectors and the
-    variance of all [1]_; then the weight of the pairs that it got wrong grows. Without labels, pairs are made from what
-    the last direction left unclear: vectors on both sides close to its threshold should have been together, vectors
-    on one side, one close to it and one far, apart. The variance that counts for the next bit is what earlier
-    directions left.
+    With classes or given pairs, a direction maximises the fit to the similarity S of labelled vectors plus the variance
+    of all vectors [1]_; then the weight of misclassified pairs grows. Without labels, the last direction gives
+    pseudo-pairs: vectors on both sides close to its threshold are similar; two vectors on one side, one close to the
+    threshold and one far from it, are dissimilar. The variance is deflated by each direction.
 
     Parameters
     ----------
     n_symbols
-        Bits of a code, 1 to 4096. If no variance is left, all of it counts again.
+        Bits per code, 1 to 4096; None by default. If no variance is left, deflation starts again.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     eta
-        The weight of the variance (supervised), or of the pairs against it (unsupervised). None takes 0.1 and 0.5.
+        Weight of the variance (supervised), or of the pseudo-pairs (unsupervised). None, the default, takes 0.1 and
+        0.5.
     alpha
-        How fast the weight of wrong pairs grows; supervised only.
+        Growth of the weight of misclassified pairs, 0.5 by default; supervised only.
     n_boundary
-        Vectors that are taken close to and far from the threshold, on either side; unsupervised only. If there are
-        fewer, a quarter of those on a side.
+        Vectors close to and far from the threshold, on either side; 2000 by default, at most a quarter of those on a
+        side. Unsupervised only.
     max_points
-        From more labelled vectors than this a sample is learned from.
+        Largest number of labelled vectors to learn from, 2000 by default; of more, a random sample.
     random_state
-        An integer for the same sample in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
     projections_ : ndarray (n_symbols, n_features_in_)
         The unit normals of the hyperplanes.
     bias_ : ndarray (n_symbols,)
-        Minus the thresholds; the medians if learned without labels, else 0.
+        Minus the thresholds, which are medians if learned without labels, else 0.
     center_ : ndarray (n_features_in_,)
         The mean of the fitted vectors.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
-        Columns of the vectors that were fitted, and their names if they had any.
+        As for every hasher.
 
     References
     ----------
@@ -78,8 +83,10 @@ class SPLH(Hasher):
 
     def __init__(
         self,
-        n_symbols: int = 32,
+        n_symbols: int | None = None,
         *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
         eta: float | None = None,
         alpha: float = 0.5,
         n_boundary: int = 2000,
@@ -87,6 +94,8 @@ class SPLH(Hasher):
         random_state: Any = None,
     ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.eta = eta
         self.alpha = alpha
         self.n_boundary = n_boundary
@@ -105,28 +114,28 @@ class SPLH(Hasher):
         if data.n_rows < 2:
             raise InvalidInputError("SPLH learns to tell vectors apart, but there is 1 sample: n_samples=1")
         center = data.mean()
-        x, scale = _scaled(data, some_rows(rng, data.n_rows, UNLABELLED_POINTS), center, None)
+        x, scale = center_and_scale(data, sample_rows(rng, data.n_rows, UNLABELLED_POINTS), center)
         points = x.astype(np.float64)
-        if training.y is None and training.similarity is None:
-            boundary = Boundary(points, 0.5 if self.eta is None else self.eta, self.n_boundary)
-            normals, thresholds = boundary.learn(self.n_symbols)
+        if not training.is_labelled:
+            boundary = Boundary(points, UNSUPERVISED_ETA if self.eta is None else self.eta, self.n_boundary)
+            normals, thresholds = boundary.learn(self._n_symbols)
         else:
-            labelled = labelled_points("SPLH", training, self.max_points, 1, rng)
-            similar = similarity_of(labelled.source).matrix()
+            labelled = labelled_points(training, "SPLH", new_generator(rng), self.max_points, 1, sample_given=True)
+            similar = similarity_matrix(labelled.source).matrix()
             known = (labelled.x * (labelled.scale / scale)).astype(np.float64)
-            eta = 0.1 if self.eta is None else self.eta
-            normals = correct_pairs(known, similar, points.T @ points / len(points), self.n_symbols, eta, self.alpha)
-            thresholds = np.zeros(self.n_symbols)
+            eta = SUPERVISED_ETA if self.eta is None else self.eta
+            normals = correct_pairs(known, similar, points.T @ points / len(points), self._n_symbols, eta, self.alpha)
+            thresholds = np.zeros(self._n_symbols)
         lengths = np.maximum(np.linalg.norm(normals, axis=1), np.finfo(float).tiny)
         arrays: Arrays = {"projections_": (normals / lengths[:, None]).astype(np.float32), "center_": center}
         return arrays | {"bias_": (-thresholds / lengths * scale).astype(np.float32)}
 
 
 def correct_pairs(x: F64, similar: F32, covariance: F64, n_bits: int, eta: float, alpha: float) -> F64:
-    """The directions ``(n_bits, d)`` for labelled vectors ``(n, d)`` and their similarity, which is changed.
+    """The directions ``(n_bits, d)`` for labelled vectors ``(n, d)`` and their similarity, which is overwritten.
 
-    Each is the top eigenvector of X'SX/|S| + eta C, with C the covariance of what earlier directions left. Then S grows
-    by alpha times the products Xww'X' of the wrong pairs, in units of their mean size.
+    Each is the top eigenvector of X'SX/|S| + eta C, with C the deflated covariance. Then S changes by alpha times the
+    products Xww'X' of the misclassified pairs, relative to their mean size.
     """
     spread, n_known, normals = covariance, np.count_nonzero(similar), np.empty((n_bits, x.shape[1]))
     for bit in range(n_bits):
@@ -141,14 +150,14 @@ def correct_pairs(x: F64, similar: F32, covariance: F64, n_bits: int, eta: float
 
 
 def deflate(spread: F64, direction: F64, whole: F64) -> F64:
-    """A covariance without a direction; the whole of it again, if nothing is left."""
+    """A covariance deflated by a direction; the whole covariance if nothing is left."""
     away = np.eye(len(direction)) - np.outer(direction, direction)
     left: F64 = away @ spread @ away
-    return left if np.trace(left) > EXHAUSTED * np.trace(whole) else whole
+    return left if np.trace(left) > MIN_VARIANCE * np.trace(whole) else whole
 
 
 class Boundary:
-    """Learning without labels from pairs that the last bit made unclear."""
+    """Learning without labels, from pseudo-pairs at the boundary of the last bit."""
 
     def __init__(self, x: F64, eta: float, n_boundary: int) -> None:
         self._x, self._eta, self._n_boundary = x, eta, n_boundary
@@ -163,14 +172,14 @@ class Boundary:
             normals[bit] = top_direction(spread + self._eta * pull)
             along = self._x @ normals[bit]
             thresholds[bit] = np.median(along)
-            pull = self._eta * pull + self.unclear(along - thresholds[bit])
+            pull = self._eta * pull + self.boundary_pull(along - thresholds[bit])
             spread = deflate(spread, normals[bit], covariance)
         return normals, thresholds
 
-    def unclear(self, along: F64) -> F64:
-        """The mean of xx' + x'x ``(d, d)`` over pairs that belong together, less that over pairs that belong apart.
+    def boundary_pull(self, along: F64) -> F64:
+        """The mean of ab' + ba' ``(d, d)`` over similar pseudo-pairs (a, b), minus that over dissimilar ones.
 
-        Together belong the vectors closest to the threshold on both sides, apart the closest and the farthest of one.
+        Similar are the vectors closest to the threshold on both sides, dissimilar the closest and farthest of one side.
         """
         near, far = [], []
         for side in (np.flatnonzero(along <= 0), np.flatnonzero(along > 0)):

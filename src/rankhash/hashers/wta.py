@@ -1,4 +1,4 @@
-"""Winner-take-all: random windows of the input's dimensions, of which the largest one wins."""
+"""Winner-take-all: the argmax over random windows of the dimensions."""
 
 from __future__ import annotations
 
@@ -8,52 +8,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _kernels
+from .._checks import check_integer
+from .._types import F32, F64, U8
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
-from ._base import F32, F64, U8, Arrays, Hasher, Training
-from ._parameters import check_integer
+from .base import Arrays, Hasher
+from .training import Training
 
 MAX_DEGREE = 16
+"""Largest degree of the products."""
 
 
 class WTA(Hasher):
-    """Codes whose symbols tell which of a few randomly chosen dimensions of a vector is the largest.
+    """Codes whose symbols are the argmax over windows of a few random dimensions.
 
-    Only the order of the dimensions counts [1]_: codes stay the same under any transformation that keeps it,
-    such as scaling, adding a constant, or a logarithm. With arity 2, the share of agreeing symbols estimates
-    the share of pairs of dimensions that two vectors order alike, (1 + Kendall's τ) / 2.
+    Codes depend only on the order of the dimensions [1]_: any increasing transformation leaves them unchanged, such as
+    scaling, adding a constant, or a logarithm. With arity 2, the fraction of equal symbols estimates the fraction of
+    pairs of dimensions that two vectors order alike, (1 + Kendall's τ) / 2.
 
     Parameters
     ----------
     n_symbols
-        Windows, and so symbols of a code, 1 to 4096.
+        Windows, that is symbols per code, 1 to 4096; None by default.
+    n_bits, n_bytes
+        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     arity
-        Dimensions in a window, 2 to 16. Among equal ones the first wins. If the vectors have fewer
-        dimensions, a window holds all of them in random order, and then the same again: these never win, so
-        that symbols only take as many values as there are dimensions.
+        Dimensions per window, 2 to 16; 4 by default. The first of equal values wins. If the vectors have fewer
+        dimensions, a window repeats them; repetitions never win, so that a symbol takes at most as many values as
+        there are dimensions.
     degree
-        With a degree p above 1, windows compare products of p dimensions, drawn independently for every
-        factor: the order of the features of a polynomial kernel. Products of values of both signs do not
-        rank (two large negative ones win), so that p above 1 is for vectors without negative values.
+        With a degree p above 1, windows compare products of p dimensions, drawn independently per factor: the order of
+        the features of a polynomial kernel. Use it for non-negative vectors only, since the product of two large
+        negative values is large. 1 by default.
     random_state
-        An integer for the same windows in every run, a RandomState, or None.
+        An integer for the same codes in every run, a RandomState, or None (the default).
 
     Attributes
     ----------
     windows_ : ndarray (n_symbols, arity, degree) of int32
-        The dimensions that are multiplied for each place of each window.
+        The dimensions that are multiplied, for each place of each window.
     layout_ : CodeLayout
         The layout of the codes.
-    n_features_in_ : int
-        Columns of the vectors that were fitted, 2 or more.
-    feature_names_in_ : ndarray of str
-        Their names, if the vectors came as a frame with names.
+    n_features_in_, feature_names_in_
+        As for every hasher; at least 2 columns.
 
     Notes
     -----
-    A window of equal values, such as zeros of a sparse vector, gives the symbol 0; unrelated vectors with
-    many zeros therefore agree in many symbols. Products are taken in float32: scale the vectors so that none
-    of them overflows.
+    A window of equal values, such as zeros of a sparse vector, gives the symbol 0; unrelated vectors with many zeros
+    therefore agree in many symbols. Products are computed in float32: scale the vectors so that none overflows.
 
     References
     ----------
@@ -73,8 +75,19 @@ class WTA(Hasher):
     windows_: NDArray[np.int32]
     _code_arrays = ("windows_",)
 
-    def __init__(self, n_symbols: int = 64, arity: int = 4, *, degree: int = 1, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_symbols: int | None = None,
+        arity: int = 4,
+        *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
+        degree: int = 1,
+        random_state: Any = None,
+    ) -> None:
         self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
         self.arity = arity
         self.degree = degree
         self.random_state = random_state
@@ -87,8 +100,8 @@ class WTA(Hasher):
         if n_features < 2:
             raise InvalidInputError("WTA compares dimensions, so it needs at least 2 of them, got n_features=1")
         training.vectors.check()
-        windows = np.empty((self.n_symbols, self.arity, self.degree), np.int32)
-        for symbol in range(self.n_symbols):
+        windows = np.empty((self._n_symbols, self.arity, self.degree), np.int32)
+        for symbol in range(self._n_symbols):
             for factor in range(self.degree):
                 windows[symbol, :, factor] = np.resize(rng.permutation(n_features), self.arity)
         return {"windows_": windows}

@@ -1,4 +1,4 @@
-"""How codes spread over buckets: what look-up costs with the codes of a hasher."""
+"""The distribution of codes over buckets of equal codes, which determines the cost of look-up."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import U8
 from ..codes import CodeLayout
 
-U8 = NDArray[np.uint8]
 RADII = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How many codes fall together, and what a look-up of whole codes would cost: see :meth:`FlatIndex.occupancy`.
+    """The distribution of codes over buckets: the answer of [`FlatIndex.occupancy`][rankhash.FlatIndex.occupancy].
 
-    Equal codes share a bucket. The more of the code's bits its entropy uses, the better the codes tell vectors apart;
-    the fewer keys lie within the radius that is needed, the cheaper is a look-up.
+    Equal codes share a bucket. Codes with a high entropy distinguish vectors well. Look-up is cheap if few keys lie
+    within the radius that is needed.
     """
 
     n_codes: int
+    """Number of codes."""
     n_buckets: int
-    """Different codes."""
+    """Number of distinct codes."""
     largest: int
-    """Codes in the largest bucket."""
+    """Number of codes in the largest bucket."""
     entropy: float
-    """Of the buckets, in bits; at most ``log2(n_codes)`` and the bits of a code."""
+    """Entropy of the buckets in bits; at most ``log2(n_codes)``, and at most the bits per code."""
     keys: tuple[float, ...]
-    """Keys within 0, 1, 2 and 3 differing symbols of one: what the plain look-up of whole codes must probe."""
+    """Number of keys within 0, 1, 2 and 3 differing symbols: the probes of look-up in one table of whole codes."""
     hits: tuple[float, ...]
-    """Codes that a stored code finds within 0, 1, 2 and 3 differing symbols besides itself, on average of a sample."""
+    """Mean number of other codes within 0, 1, 2 and 3 differing symbols of a stored code, over a sample."""
 
     def __str__(self) -> str:
         mean = self.n_codes / max(self.n_buckets, 1)
@@ -45,7 +46,7 @@ class Occupancy:
 
 
 def bucket_sizes(codes: U8) -> NDArray[np.int64]:
-    """How often each of the different codes ``(n, n_bytes)`` occurs."""
+    """The number of occurrences of each distinct code, for codes ``(n, n_bytes)``."""
     n_bytes = codes.shape[1]
     if n_bytes <= 8:
         words = np.zeros((len(codes), 8), np.uint8)
@@ -56,12 +57,12 @@ def bucket_sizes(codes: U8) -> NDArray[np.int64]:
 
 
 def keys_within(layout: CodeLayout, radius: int) -> float:
-    """Σ C(n_symbols, i) · (arity - 1)^i up to the radius."""
+    """Number of codes within a radius of a code: Σ C(n_symbols, i) · (arity - 1)^i for i = 0 … radius."""
     return float(sum(math.comb(layout.n_symbols, i) * (layout.arity - 1) ** i for i in range(radius + 1)))
 
 
 def occupancy(layout: CodeLayout, codes: U8, hits: tuple[float, ...]) -> Occupancy:
-    """The report of all codes, given the mean hits within :data:`RADII` of a sample of them."""
+    """The report on all codes, given the mean hits of a sample within `RADII`."""
     sizes = bucket_sizes(codes)
     shares = sizes / max(len(codes), 1)
     entropy = float(-(shares * np.log2(shares)).sum()) if len(sizes) else 0.0

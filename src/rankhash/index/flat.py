@@ -8,20 +8,22 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from .. import _kernels
+from .._checks import check_radius
 from ..neighbors import Neighbors, RadiusNeighbors
+from ._arguments import check_k, weight_tables
 from ._base import Index
 
 
 class FlatIndex(Index):
     """An index that scans all of its codes.
 
-    It holds ``layout.bits`` bits a code, and 8 bytes more for ids that are given explicitly. Searches may run in many
-    threads at once; a change must not run beside anything else.
+    A code takes ``layout.bits`` bits, and 8 bytes more if ids are given explicitly. Any number of threads may search at
+    the same time; a change must not run concurrently with any other call.
 
     Parameters
     ----------
     layout
-        The shape of the codes: the hasher's ``layout_``.
+        The layout of the codes: the hasher's ``layout_``.
 
     Examples
     --------
@@ -46,27 +48,29 @@ class FlatIndex(Index):
         filter: ArrayLike | None = None,
         n_threads: int | None = None,
     ) -> Neighbors:
-        """The k nearest codes of each query code.
+        """The k nearest codes of each query.
 
         Parameters
         ----------
         codes
-            The queries, (n_queries, n_bytes).
+            The codes of the queries, ``(n_queries, n_bytes)``.
         k
-            How many; places that cannot be filled have id -1 and an infinite distance.
+            Number of neighbours per query. If fewer codes can be found, the remaining places have id -1 and an
+            infinite distance.
         weights
-            What a differing symbol costs, (n_symbols,), instead of 1. Distances are then added in double precision
-            and rounded once.
+            Cost of a difference in each symbol, ``(n_symbols,)``; sums are computed in double precision and rounded
+            once. None (default): every difference costs 1.
         filter
-            Which codes may be found: integer ids (unknown ones are passed over), a boolean mask over :attr:`ids`, or
-            that mask as a ``uint8`` bitmap (``numpy.packbits(mask, bitorder="little")``).
+            The codes that may be found: integer ids (unknown ids are ignored), a boolean mask over ``ids``, or that
+            mask as a ``uint8`` bitmap (``numpy.packbits(mask, bitorder="little")``). None (default): all codes.
         n_threads
-            None uses every core that this process may use.
+            Number of threads. None (default): every core that this process may use.
         """
         checked = self.layout.check(codes)
-        k = self._check_k(k, len(checked))
+        k = check_k(k, len(checked))
         if weights is not None:
-            return self.search_tables(self._weight_tables(checked, weights), k, filter=filter, n_threads=n_threads)
+            tables = weight_tables(self.layout, checked, weights)
+            return self.search_scores(tables, k, filter=filter, n_threads=n_threads)
         threads = _kernels.resolve_threads(n_threads)
         return Neighbors(*_kernels.search(self._view(filter), checked, k, threads))
 
@@ -79,12 +83,22 @@ class FlatIndex(Index):
         filter: ArrayLike | None = None,
         n_threads: int | None = None,
     ) -> RadiusNeighbors:
-        """All codes within ``radius`` of each query code, however many; parameters as in :meth:`search`."""
+        """All codes within a distance of each query.
+
+        Parameters
+        ----------
+        codes
+            The codes of the queries, ``(n_queries, n_bytes)``.
+        radius
+            Largest distance.
+        weights, filter, n_threads
+            As in [`FlatIndex.search`][rankhash.FlatIndex.search]; all None by default.
+        """
         checked = self.layout.check(codes)
-        radius = self._check_radius(radius)
+        radius = check_radius(radius)
         threads = _kernels.resolve_threads(n_threads)
         if weights is not None:
-            tables = self._weight_tables(checked, weights)
-            return RadiusNeighbors(*_kernels.search_tables_radius(self._view(filter), tables, radius, threads))
+            tables = weight_tables(self.layout, checked, weights)
+            return RadiusNeighbors(*_kernels.search_scores_radius(self._view(filter), tables, radius, threads))
         whole = min(math.floor(radius), self.layout.n_symbols)
         return RadiusNeighbors(*_kernels.search_radius(self._view(filter), checked, whole, threads))

@@ -1,4 +1,11 @@
-"""Files of vectors, read a block at a time: :func:`open_vectors`."""
+"""Files of vectors, read in blocks: `open_vectors`. All arrays of a file by name: `read_arrays`.
+
+::
+
+    open_vectors ─▶ VectorFile: arrays.py (npy, npz, fvecs, bvecs, HDF5)  lines.py (CSV, JSON lines)  parquet.py
+    read_arrays  ─▶ named.py                   both over npy.py, the header of NumPy's format
+    sidecars.py: ids and metadata in files of their own
+"""
 
 from __future__ import annotations
 
@@ -10,11 +17,12 @@ from ..errors import InvalidInputError
 from ._base import BLOCK_BYTES, MAX_FEATURES, Block, VectorFile
 from .arrays import HdfFile, NpyFile, NpzFile, VecsFile
 from .lines import CsvFile, JsonLinesFile
+from .named import read_arrays
 from .parquet import ParquetFile
 
-__all__ = ["BLOCK_BYTES", "FORMATS", "MAX_FEATURES", "Block", "VectorFile", "open_vectors"]
+__all__ = ["BLOCK_BYTES", "FORMATS", "MAX_FEATURES", "Block", "VectorFile", "open_vectors", "read_arrays"]
 
-FORMATS: dict[str, Callable[[str, str | None, frozenset[str]], VectorFile]] = {
+FORMATS: dict[str, Callable[[str, str | None, frozenset[str], int | None], VectorFile]] = {
     ".npy": NpyFile,
     ".npz": NpzFile,
     ".fvecs": VecsFile,
@@ -26,22 +34,31 @@ FORMATS: dict[str, Callable[[str, str | None, frozenset[str]], VectorFile]] = {
     ".jsonl": JsonLinesFile,
     "-": JsonLinesFile,
 }
-"""What reads a file, by the end of its name; ``-`` is JSON lines on standard input."""
+"""Readers by file suffix; ``-`` is JSON lines on standard input."""
 
 
-def open_vectors(path: str | os.PathLike[str], key: str | None = None, *, metadata: Sequence[str] = ()) -> VectorFile:
-    """The vectors of a file, to be read a block at a time.
+def open_vectors(
+    path: str | os.PathLike[str],
+    key: str | None = None,
+    *,
+    metadata: Sequence[str] = (),
+    max_bytes: int | None = None,
+) -> VectorFile:
+    """The vectors of a file, to be read in blocks.
 
     Parameters
     ----------
     path
-        A file whose name ends with one of :data:`FORMATS`, or ``-`` for JSON lines on standard input.
+        A file whose name ends with one of `FORMATS`, or ``-`` for JSON lines on standard input.
     key
-        Which array of an ``.npz``, dataset of an HDF5 file or list column of a Parquet file; it may be left out
-        where there is only one.
+        Name of the array (``.npz``), dataset (HDF5) or list column (Parquet) that holds the vectors. None (default)
+        takes the only one.
     metadata
-        Columns of a CSV or Parquet file that describe the items and are no part of the vectors. The column ``id``
-        never is.
+        Columns of a CSV or Parquet file that are metadata of the items, not part of the vectors; default (), none. The
+        column ``id`` is never part of the vectors.
+    max_bytes
+        Most bytes of vectors that a file may say it holds; None (default): a gigabyte, or 200 times the size of the
+        file. Damaged and hostile files claim more.
 
     Raises
     ------
@@ -62,4 +79,4 @@ def open_vectors(path: str | os.PathLike[str], key: str | None = None, *, metada
     if suffix not in FORMATS:
         known = ", ".join(FORMATS)
         raise InvalidInputError(f"{name} must be a file of vectors whose name ends with one of {known}")
-    return FORMATS[suffix](name, key, frozenset(metadata))
+    return FORMATS[suffix](name, key, frozenset(metadata), max_bytes)

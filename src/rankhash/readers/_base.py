@@ -1,4 +1,4 @@
-"""What every file of vectors offers: its shape, and blocks of rows."""
+"""The interface of every file of vectors: its shape, and blocks of rows."""
 
 from __future__ import annotations
 
@@ -7,46 +7,48 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Array
 from ..errors import InvalidInputError
+from .limits import check_expansion
 
 BLOCK_BYTES = 8 << 20
-"""Bytes of vectors in a block, unless its number of rows is given."""
+"""Size of a block in bytes, unless its number of rows is given."""
 
 MAX_FEATURES = 1 << 20
-"""Columns that a file may have; more are taken for damage."""
+"""Largest number of columns; a file with more is refused as damaged."""
 
 
 class Block(NamedTuple):
-    """Some consecutive rows of a file."""
+    """Consecutive rows of a file."""
 
-    vectors: NDArray[Any]
-    """(n, n_features) numbers as the file has them, not checked for NaN"""
+    vectors: Array
+    """(n, n_features) numbers of the file, not checked for NaN"""
 
     ids: list[int | str] | None = None
-    """Their ids, where the file names them"""
+    """The ids of the rows; None (default) if the file has no ids"""
 
     metadata: list[dict[str, Any] | None] | None = None
-    """What describes them, where the file says so"""
+    """The metadata of the rows; None (default) if the file has none"""
 
 
 class VectorFile(ABC):
-    """A file of vectors; nothing of it is held in memory but the block that is being read."""
+    """A file of vectors, read block by block; only the current block is in memory."""
 
-    def __init__(self, path: str, key: str | None, metadata: frozenset[str]) -> None:
+    def __init__(self, path: str, key: str | None, metadata: frozenset[str], max_bytes: int | None = None) -> None:
         self.path = path
         self.key = key
         self.metadata = metadata
+        self.max_bytes = max_bytes
         self.n_rows: int | None = None
-        """Rows, or None where that is known only at the end"""
+        """Number of rows; None if it is known only at the end of the file"""
         self.n_features = 0
         self.dtype: np.dtype[Any] = np.dtype(np.float32)
         self._inspect()
 
     @abstractmethod
     def _inspect(self) -> None:
-        """Find out ``n_rows``, ``n_features`` and ``dtype``."""
+        """Set ``n_rows``, ``n_features`` and ``dtype``."""
 
     @abstractmethod
     def _read(self, step: int) -> Iterator[Block]:
@@ -64,12 +66,12 @@ class VectorFile(ABC):
         return self.blocks()
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
-        """The file from its beginning in blocks of ``n_rows`` rows, or of :data:`BLOCK_BYTES`."""
+        """The file from its beginning, in blocks of ``n_rows`` rows; default None: blocks of `BLOCK_BYTES`."""
         return self._read(n_rows or max(1, BLOCK_BYTES // max(1, self.n_features * self.dtype.itemsize)))
 
-    def read(self, n_rows: int | None = None) -> NDArray[Any]:
-        """All vectors in one array, or the first ``n_rows``."""
-        parts: list[NDArray[Any]] = []
+    def read(self, n_rows: int | None = None) -> Array:
+        """The first ``n_rows`` vectors in one array; default None: all vectors."""
+        parts: list[Array] = []
         missing = n_rows
         for block in self:
             parts.append(block.vectors[:missing])
@@ -87,9 +89,10 @@ class VectorFile(ABC):
         if not 1 <= shape[1] <= MAX_FEATURES:
             raise self._wrong(f"has vectors of {shape[1]} numbers; 1 to {MAX_FEATURES} can be read")
         self.n_rows, self.n_features, self.dtype = int(shape[0]), int(shape[1]), dtype
+        check_expansion(self.path, self.n_rows * self.n_features * dtype.itemsize, self.max_bytes)
 
     def _choose(self, names: list[str], what: str) -> str:
-        """``key``, or the only name that there is."""
+        """``key``, or the only name."""
         shown = ", ".join(names[:20])
         if self.key is not None:
             if self.key not in names:

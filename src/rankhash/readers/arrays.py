@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import warnings
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-from numpy.lib import format as npy
-from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
+from .._types import Array
 from ._base import Block, VectorFile
+from .foreign import decoding
+from .named import npy_header, open_hdf5
+from .npy import NpyHeader
 
 
 class NpyFile(VectorFile):
@@ -22,7 +22,7 @@ class NpyFile(VectorFile):
     def _inspect(self) -> None:
         self._no_metadata()
         with open(self.path, "rb") as file:
-            shape, self._by_column, dtype = _npy_header(self, file)
+            shape, self._by_column, dtype = npy_header(self.path, file)
             self._start = file.tell()
             self._set_shape(shape, dtype)
             expected = self._start + shape[0] * shape[1] * dtype.itemsize
@@ -46,12 +46,9 @@ class NpzFile(VectorFile):
 
     def _inspect(self) -> None:
         self._no_metadata()
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-                headers = {name: self._header(archive, name) for name in names[:1000]}
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
-            raise self._unreadable(error) from error
+        with decoding(self.path, ".npz archive"), zipfile.ZipFile(self.path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            headers = {name: self._header(archive, name) for name in names[:1000]}
         tables = [name for name, (shape, _, dtype) in headers.items() if len(shape) == 2 and dtype.kind in "fiub"]
         self._name = self._choose(names if self.key is not None else tables, "array")
         shape, by_column, dtype = headers[self._name]
@@ -59,22 +56,18 @@ class NpzFile(VectorFile):
         if by_column and min(shape) > 1:
             raise self._wrong(f"stores {self._name!r} column by column; save numpy.ascontiguousarray of it")
 
-    def _header(self, archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    def _header(self, archive: zipfile.ZipFile, name: str) -> NpyHeader:
         with archive.open(f"{name}.npy") as file:
-            return _npy_header(self, file)
+            return npy_header(self.path, file)
 
     def _read(self, step: int) -> Iterator[Block]:
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{self._name}.npy") as file:
-            _npy_header(self, file)
-            try:
-                yield from _stream(self, file, step)
-            except (zipfile.BadZipFile, OSError, EOFError) as error:
-                raise self._unreadable(error) from error
-            except ValueError as error:
-                raise error if isinstance(error, InvalidInputError) else self._unreadable(error) from error
-
-    def _unreadable(self, error: Exception) -> InvalidInputError:
-        return self._wrong(f"is not a readable .npz archive: {error}")
+        with (
+            decoding(self.path, ".npz archive"),
+            zipfile.ZipFile(self.path) as archive,
+            archive.open(f"{self._name}.npy") as file,
+        ):
+            npy_header(self.path, file)
+            yield from _stream(self, file, step)
 
 
 class VecsFile(VectorFile):
@@ -105,7 +98,7 @@ class HdfFile(VectorFile):
 
     def _inspect(self) -> None:
         self._no_metadata()
-        with self._open() as file:
+        with decoding(self.path, "HDF5 file"), open_hdf5(self.path) as file:
             names: list[str] = []
             file.visititems(lambda name, node: names.append(name) if getattr(node, "ndim", 0) == 2 else None)
             self._name = self._choose(names, "dataset")
@@ -116,45 +109,14 @@ class HdfFile(VectorFile):
 
     def _read(self, step: int) -> Iterator[Block]:
         assert self.n_rows is not None
-        with self._open() as file:
+        with decoding(self.path, "HDF5 file"), open_hdf5(self.path) as file:
             dataset = file[self._name]
             for start in range(0, self.n_rows, step):
-                try:
-                    yield Block(dataset[start : start + step])
-                except OSError as error:
-                    raise self._wrong(f"is damaged: {error}") from error
-
-    def _open(self) -> Any:
-        try:
-            import h5py
-        except ImportError:
-            raise self._wrong("needs h5py: pip install 'rankhash[data]'") from None
-        try:
-            return h5py.File(self.path, "r")
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise self._wrong(f"is not a readable HDF5 file: {error}") from error
-
-
-def _npy_header(source: VectorFile, file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether it is stored by column, and dtype; ``file`` then stands at the first number."""
-    try:
-        version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0), (3, 0)):
-            raise ValueError(f"unknown version {version}")
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # version 3.0 differs in the encoding of field names alone
-            shape, by_column, dtype = read(file)
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise source._wrong(f"is not a readable NumPy array: {reason}") from None
-    return shape, by_column and len(shape) > 1, dtype
+                yield Block(dataset[start : start + step])
 
 
 def _stream(source: VectorFile, file: IO[bytes], step: int) -> Iterator[Block]:
-    """Rows in C order from where ``file`` stands."""
+    """Blocks of rows in C order, from the current position of ``file``."""
     assert source.n_rows is not None
     row = source.n_features * source.dtype.itemsize
     for start in range(0, source.n_rows, step):
@@ -162,12 +124,12 @@ def _stream(source: VectorFile, file: IO[bytes], step: int) -> Iterator[Block]:
         data = _read_all(file, wanted)
         if len(data) < wanted:
             raise source._wrong("is cut off")
-        vectors: NDArray[Any] = np.frombuffer(data, source.dtype).reshape(-1, source.n_features)
+        vectors: Array = np.frombuffer(data, source.dtype).reshape(-1, source.n_features)
         yield Block(vectors)
 
 
 def _read_all(file: IO[bytes], n_bytes: int) -> bytes:
-    """So many bytes, or fewer at the end."""
+    """``n_bytes`` bytes, or fewer at the end of the file."""
     parts = []
     while n_bytes and (part := file.read(n_bytes)):
         parts.append(part)

@@ -1,4 +1,4 @@
-"""Text with one item a line: CSV and JSON lines, the latter also from standard input."""
+"""Text files with one item per line: CSV and JSON lines. JSON lines can also come from standard input."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import csv
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 import numpy as np
 
+from .._types import F32
+from ..errors import InvalidInputError
 from ._base import MAX_FEATURES, Block, VectorFile
 
 MAX_LINE = 32 << 20
-"""Characters of one line; longer ones are taken for damage."""
+"""Largest number of characters per line; longer lines are refused, so that a damaged file cannot fill the memory."""
 
 Row = tuple[list[float], "int | str | None", "dict[str, Any] | None"]
 
 
 class LinesFile(VectorFile):
-    """What files of lines share: rows become blocks."""
+    """Base of the line formats: collects parsed rows into blocks."""
 
     def _inspect(self) -> None:
         self._rows: Iterator[Row] | None = self._open_rows()
@@ -48,7 +50,7 @@ class LinesFile(VectorFile):
         if named and len(named) < len(ids):
             raise self._wrong("names some items by an id but not all of them")
         described = any(fields is not None for fields in metadata)
-        return Block(np.array(vectors, np.float32), named or None, list(metadata) if described else None)
+        return Block(as_float32(vectors, self.path), named or None, list(metadata) if described else None)
 
     def _lines(self, file: TextIO) -> Iterator[str]:
         try:
@@ -65,7 +67,7 @@ class LinesFile(VectorFile):
 
 
 class JsonLinesFile(LinesFile):
-    """A JSON array of numbers, or an object with ``vector`` and perhaps ``id`` and ``metadata``, in each line."""
+    """JSON lines: an array of numbers per line, or an object with ``vector``, optionally ``id`` and ``metadata``."""
 
     def _open_rows(self) -> Iterator[Row]:
         self._no_metadata()
@@ -109,7 +111,7 @@ class JsonLinesFile(LinesFile):
 
 
 class CsvFile(LinesFile):
-    """Numbers separated by commas; the first line may name the columns, and one of them may be ``id``."""
+    """Comma-separated numbers; an optional first line names the columns, one of which may be ``id``."""
 
     def _open_rows(self) -> Iterator[Row]:
         with open(self.path, encoding="utf-8-sig", newline="") as file:
@@ -135,8 +137,8 @@ class CsvFile(LinesFile):
         apart = {**dict(zip(names, cells, strict=False))}
         numbers = [self._cell(cells[i], line) for i in self._columns(names, len(cells))]
         self._check_width(numbers, line)
-        fields = {name: _plain(apart[name]) for name in sorted(self.metadata)}
-        return numbers, _plain_id(apart.get("id")), fields or None
+        fields = {name: plain_cell(apart[name]) for name in sorted(self.metadata)}
+        return numbers, plain_id(apart.get("id")), fields or None
 
     def _columns(self, names: list[str], n_cells: int) -> list[int]:
         return [i for i in range(n_cells) if not names or (names[i] != "id" and names[i] not in self.metadata)]
@@ -145,9 +147,18 @@ class CsvFile(LinesFile):
         number = _number(cell)
         if number is None:
             raise self._wrong(
-                f"has {cell[:40]!r} in line {line}, where a number belongs; columns of text must be called metadata"
+                f"has {cell[:40]!r} in line {line}, where a number belongs; name columns of text as metadata"
             )
         return number
+
+
+def as_float32(rows: Sequence[list[float]], path: str) -> F32:
+    """Rows of Python numbers of a file as an array; what float32 cannot hold is infinite there."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(rows, np.float32)
+    except OverflowError:  # an integer beyond every float
+        raise InvalidInputError(f"{path} has an integer that is too large for a vector") from None
 
 
 def _number(cell: str) -> float | None:
@@ -157,16 +168,16 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _plain(cell: str) -> Any:
-    """A cell as JSON has it: an integer, a number or text."""
+def plain_cell(cell: str) -> Any:
+    """A cell as an integer, a finite float or text, as JSON represents it."""
     number = _number(cell)
     if number is None or not np.isfinite(number):
         return cell
-    identity = _plain_id(cell)
+    identity = plain_id(cell)
     return identity if isinstance(identity, int) else number
 
 
-def _plain_id(cell: str | None) -> int | str | None:
+def plain_id(cell: str | None) -> int | str | None:
     """An integer if the cell is written as one, else its text."""
     if cell is not None and len(cell) < 20 and cell.lstrip("-").isdecimal() and str(int(cell)) == cell:
         return int(cell)

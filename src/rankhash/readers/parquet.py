@@ -1,26 +1,37 @@
-"""Parquet: vectors are a column of lists, or all columns of numbers."""
+"""Parquet files: the vectors are one column of lists, or one numeric column per feature."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._parquet import need_parquet
+from .._types import Array
 from ._base import Block, VectorFile
+from ._parquet_footer import column_sizes
+from .foreign import decoding
+from .limits import check_expansion
+
+DICTIONARY_BYTES = 1 << 28
+"""Bytes that the values of a column may take in one block; a dictionary stores a long text once for many rows."""
 
 
 class ParquetFile(VectorFile):
-    """A column of lists of numbers, or else one column a feature; ``id`` names the items, ``metadata`` holds JSON.
+    """Vectors from a column of lists of numbers, or else from one column per feature.
 
-    Beside a column of lists every other column is metadata; without one, those are which the caller names.
+    The column ``id`` holds the ids; a column ``metadata`` holds JSON objects. In a file with a column of lists, every
+    other column is metadata. In a file without one, the caller names the metadata columns.
     """
 
     def _inspect(self) -> None:
-        with self._open() as file:
+        with decoding(self.path, "Parquet file"), open_parquet(self.path) as file:
             schema = file.schema_arrow
+            if len({*schema.names}) < len(schema.names):
+                raise self._wrong("has columns of the same name")
             lists = [field.name for field in schema if _is_numbers(field.type)]
             missing = self.metadata - {*schema.names}
             if missing:
@@ -28,6 +39,7 @@ class ParquetFile(VectorFile):
             self._list = self._choose(lists, "column of lists") if lists or self.key is not None else None
             self._columns = [self._list] if self._list else self._number_columns(schema)
             self._described = self._other_columns(schema)
+            self._most_rows = rows_at_once(self.path, self.max_bytes)
             width, dtype = self._width(file)
             self._set_shape((file.metadata.num_rows, width), dtype)
             self._has_ids = "id" in schema.names
@@ -40,7 +52,7 @@ class ParquetFile(VectorFile):
             if field.name == "id" or field.name in self.metadata:
                 continue
             if not (types.is_floating(field.type) or types.is_integer(field.type)):
-                raise self._wrong(f"has the column {field.name!r} of {field.type}, which must be called metadata")
+                raise self._wrong(f"has the column {field.name!r} of {field.type}; name it as metadata")
             columns.append(field.name)
         return columns
 
@@ -64,15 +76,10 @@ class ParquetFile(VectorFile):
         raise self._wrong("holds no vectors")
 
     def _read(self, step: int) -> Iterator[Block]:
-        import pyarrow
-
         columns = [*self._columns, *self._described, *(["id"] if self._has_ids else [])]
-        with self._open() as file:
-            try:
-                for batch in file.iter_batches(step, columns=columns):
-                    yield self._block(batch)
-            except (pyarrow.ArrowException, OSError) as error:
-                raise self._wrong(f"is damaged: {error}") from error
+        with decoding(self.path, "Parquet file"), open_parquet(self.path) as file:
+            for batch in file.iter_batches(min(step, self._most_rows), columns=columns):
+                yield self._block(batch)
 
     def _block(self, batch: Any) -> Block:
         vectors = self._lists(batch) if self._list else self._table(batch)
@@ -81,7 +88,7 @@ class ParquetFile(VectorFile):
             raise self._wrong("has ids that are neither integers nor text")
         return Block(vectors, ids, self._metadata(batch))
 
-    def _lists(self, batch: Any) -> NDArray[Any]:
+    def _lists(self, batch: Any) -> Array:
         column = batch.column(batch.schema.get_field_index(self._list))
         values = column.flatten()
         ragged = column.null_count or values.null_count or len(values) != len(column) * self.n_features
@@ -89,10 +96,10 @@ class ParquetFile(VectorFile):
             ragged = (np.diff(column.offsets.to_numpy()) != self.n_features).any()
         if ragged:
             raise self._wrong(f"has rows in {self._list!r} that are not {self.n_features} numbers")
-        numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+        numbers: Array = values.to_numpy(zero_copy_only=False)
         return numbers.reshape(-1, self.n_features)
 
-    def _table(self, batch: Any) -> NDArray[Any]:
+    def _table(self, batch: Any) -> Array:
         vectors = np.empty((batch.num_rows, self.n_features), np.float32)
         for i, name in enumerate(self._columns):
             vectors[:, i] = batch.column(batch.schema.get_field_index(name)).to_numpy(zero_copy_only=False)
@@ -115,18 +122,33 @@ class ParquetFile(VectorFile):
             return fields
         raise self._wrong("has metadata that are not JSON objects")
 
-    def _open(self) -> Any:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise self._wrong("needs pyarrow: pip install 'rankhash[data]'") from None
-        try:
-            return pyarrow.parquet.ParquetFile(self.path)
-        except FileNotFoundError:
-            raise
-        except (pyarrow.ArrowException, OSError) as error:
-            raise self._wrong(f"is not a readable Parquet file: {error}") from error
+
+def open_parquet(path: str | os.PathLike[str]) -> Any:
+    """The open Parquet file, or an error that names it."""
+    parquet = need_parquet(os.fspath(path))
+    with decoding(path, "Parquet file"):
+        return parquet.ParquetFile(path)
+
+
+def rows_at_once(path: str | os.PathLike[str], max_bytes: int | None = None) -> int:
+    """Rows of a block whose values stay small, even if each is the only entry of its column's dictionary.
+
+    Raises InvalidInputError if the file says that it holds more than ``max_bytes``; None (default) as in
+    `open_vectors`.
+    """
+    columns = column_sizes(path)
+    check_expansion(path, sum(max(column.n_bytes, 4 * column.n_values) for column in columns), max_bytes)
+    largest = max((column.n_bytes for column in columns if column.has_dictionary), default=0)
+    return max(1, DICTIONARY_BYTES // max(1, largest))
+
+
+def parquet_batches(
+    path: str | os.PathLike[str], n_rows: int, columns: list[str] | None = None
+) -> Iterator[dict[str, list[Any]]]:
+    """Rows of a file as columns of Python values, at most ``n_rows`` at a time; ``columns`` None (default) for all."""
+    with decoding(path, "Parquet file"), open_parquet(path) as file:
+        for batch in file.iter_batches(min(n_rows, rows_at_once(path)), columns=columns):
+            yield batch.to_pydict()
 
 
 def _is_numbers(kind: Any) -> bool:

@@ -11,10 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 from ..collection import Collection
 from ..errors import InvalidInputError
-from . import errors, page, routes_health, routes_items, routes_search
+from . import errors, page, routes_create, routes_duplicates, routes_health, routes_items, routes_search
 from .gate import Gate
+from .service import Service
 from .settings import VERSION, Settings
-from .state import State
 
 
 class App(FastAPI):
@@ -34,21 +34,28 @@ class App(FastAPI):
 def create_app(collections: Mapping[str, Collection], settings: Settings | None = None) -> FastAPI:
     """An ASGI application that serves collections under their names.
 
-    The caller opens the collections, with mode ``"rw"`` if they shall be changed, and closes them afterwards.
+    Parameters
+    ----------
+    collections
+        Open collections by name, opened with mode ``"rw"`` to be changed; the caller closes them afterwards.
+    settings
+        Address, token and limits; None (the default) for ``Settings()``.
     """
     settings = settings or Settings()
     if settings.writable and not settings.token:
         raise InvalidInputError("a server that changes collections needs a token; give Settings a token")
     if not settings.is_local and not settings.token:
         raise InvalidInputError(f"a server on {settings.host} needs a token; give Settings a token or serve 127.0.0.1")
-    state = State(collections, settings)
+    if settings.folder is not None and not settings.writable:
+        raise InvalidInputError("a server that creates collections must be writable; give Settings writable=True")
+    service = Service(collections, settings)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        opening = asyncio.create_task(state.in_thread(state.open))
+        opening = asyncio.create_task(service.in_thread("reads", service.open))
         yield
         await opening
-        state.close()
+        service.close()
 
     app = App(
         title="rankhash",
@@ -59,9 +66,10 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.rankhash = state
-    app.gate = Gate(app.inside, state)
+    app.state.rankhash = service
+    app.gate = Gate(app.inside, service)
     errors.install(app)
-    for router in (routes_search.router, routes_items.router, routes_health.router, page.make_router()):
-        app.include_router(router)
+    for routes in (routes_search, routes_create, routes_items, routes_duplicates, routes_health):
+        app.include_router(routes.router)
+    app.include_router(page.make_router())
     return app

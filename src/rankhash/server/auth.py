@@ -1,4 +1,4 @@
-"""Who may do what: a token for changes and for everything that is reached from other machines."""
+"""Authorisation: changes need a token, and so does every read from another machine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .errors import ApiError
 from .settings import LOCAL, Settings
 
 PUBLIC = ("/healthz", "/readyz")
-"""Without a token on any address, as the page and its files are: they hold no data."""
+"""Paths that never need a token, like the page and its files: they expose no data."""
 
 
 def check(settings: Settings, method: str, path: str, headers: dict[bytes, bytes]) -> None:
-    """Raise unless the request may go on."""
+    """Raise an ApiError unless the request is allowed."""
     if settings.is_local:
         _check_host(headers.get(b"host", b"").decode("latin-1"), settings.host)
     changes = path.startswith("/v1/") and (method == "DELETE" or (method == "POST" and not path.endswith("/search")))
@@ -30,18 +30,18 @@ def _check_token(token: str | None, header: bytes) -> None:
         raise ApiError(
             401,
             "no_token",
-            "this request needs the server's token" if not header else "the token is not that of the server",
+            "this request needs the server's token" if not header else "the token is wrong",
             "send it as the header `Authorization: Bearer TOKEN`",
         )
 
 
 def _check_host(host: str, own: str) -> None:
-    """A page of another site whose name was made to lead here must not read what is served to this machine only."""
+    """Refuse requests under a foreign host name: protects a local server against DNS rebinding."""
     name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
     if name.strip("[]").lower() not in (*LOCAL, own):
         raise ApiError(
             421,
             "wrong_host",
             f"this server answers for 127.0.0.1 and localhost only, not for {host[:100]!r}",
-            "start it with --host and a token to serve others",
+            "start it with --host and a token to serve other machines",
         )

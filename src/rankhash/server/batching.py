@@ -1,12 +1,12 @@
-"""Searches that arrive together run as one.
+"""Searches that arrive together run as one batch.
 
 ::
 
-    search ─▶ is one that asks alike running? ── no ──▶ a thread runs it, at once
+    search ─▶ is a batch of the same key running? ── no ──▶ a thread runs it at once
                         │ yes
-                        └──▶ waits; when the running one ends, all that wait run as one batch
+                        └──▶ it waits; when the running batch ends, all waiting searches run as the next batch
 
-Nobody waits for a timer: a lone search starts at once, and under load batches grow by themselves.
+There is no timer: a single search starts at once, and under load batches grow by themselves.
 """
 
 from __future__ import annotations
@@ -17,29 +17,41 @@ from collections.abc import Callable, Hashable, Sequence, Sized
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-from .errors import ApiError
+from .errors import timed_out
 
-Ask = TypeVar("Ask", bound=Hashable)
-Request = TypeVar("Request", bound=Sized)
-Found = TypeVar("Found")
-
-
-class _Job(Generic[Request, Found]):
-    """A request that waits for its answer."""
-
-    __slots__ = ("answer", "request", "timer")
-
-    def __init__(self, request: Request, answer: asyncio.Future[Found], timer: asyncio.TimerHandle) -> None:
-        self.request, self.answer, self.timer = request, answer, timer
+KeyT = TypeVar("KeyT", bound=Hashable)
+RequestT = TypeVar("RequestT", bound=Sized)
+ResultT = TypeVar("ResultT")
 
 
-class Batcher(Generic[Ask, Request, Found]):
-    """Runs searches in threads, those with equal ``ask`` together."""
+class _Pending(Generic[RequestT, ResultT]):
+    """A request that waits for its result."""
+
+    __slots__ = ("request", "result", "timer")
+
+    def __init__(self, request: RequestT, result: asyncio.Future[ResultT], timer: asyncio.TimerHandle) -> None:
+        self.request, self.result, self.timer = request, result, timer
+
+
+class Batcher(Generic[KeyT, RequestT, ResultT]):
+    """Runs requests in threads, those of equal keys together.
+
+    Parameters
+    ----------
+    run
+        Called in a thread with a key and the requests of a batch; returns a result or an exception for each.
+    executor_of
+        The threads for a key.
+    max_rows
+        Largest number of rows of all requests of a batch; a larger request runs alone.
+    seconds
+        Time after which a request without a result is answered with 503.
+    """
 
     def __init__(
         self,
-        run: Callable[[Ask, Sequence[Request]], Sequence[Found | Exception]],
-        executor_of: Callable[[Ask], Executor],
+        run: Callable[[KeyT, Sequence[RequestT]], Sequence[ResultT | Exception]],
+        executor_of: Callable[[KeyT], Executor],
         *,
         max_rows: int,
         seconds: float,
@@ -48,69 +60,69 @@ class Batcher(Generic[Ask, Request, Found]):
         self._executor_of = executor_of
         self._max_rows = max_rows
         self._seconds = seconds
-        self._waiting: dict[Ask, deque[_Job[Request, Found]]] = {}
+        self._waiting: dict[KeyT, deque[_Pending[RequestT, ResultT]]] = {}
         self.n_batches = 0
         self.n_requests = 0
         self.n_rows = 0
 
-    async def search(self, ask: Ask, request: Request) -> Found:
-        """The answer to one request."""
+    async def submit(self, key: KeyT, request: RequestT) -> ResultT:
+        """The result of one request."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Found] = loop.create_future()
-        timer = loop.call_later(self._seconds, _give_up, answer)
-        job = _Job(request, answer, timer)
-        waiting = self._waiting.get(ask)
+        result: asyncio.Future[ResultT] = loop.create_future()
+        timer = loop.call_later(self._seconds, _time_out, result)
+        pending = _Pending(request, result, timer)
+        waiting = self._waiting.get(key)
         if waiting is not None:
-            waiting.append(job)
+            waiting.append(pending)
         else:
-            self._waiting[ask] = deque([job])
-            loop.call_soon(self._start, loop, ask)  # after the other requests that are here already
+            self._waiting[key] = deque([pending])
+            loop.call_soon(self._start, loop, key)  # after the other requests that have arrived already
         try:
-            return await answer
+            return await result
         finally:
             timer.cancel()
 
-    def _start(self, loop: asyncio.AbstractEventLoop, ask: Ask) -> None:
-        jobs = self._take(self._waiting[ask])
-        if not jobs:
-            del self._waiting[ask]
+    def _start(self, loop: asyncio.AbstractEventLoop, key: KeyT) -> None:
+        batch = self._take(self._waiting[key])
+        if not batch:
+            del self._waiting[key]
             return
         self.n_batches += 1
-        self.n_requests += len(jobs)
-        self.n_rows += sum(len(job.request) for job in jobs)
-        running = loop.run_in_executor(self._executor_of(ask), self._run, ask, [job.request for job in jobs])
-        running.add_done_callback(lambda done: self._end(loop, ask, jobs, done))
+        self.n_requests += len(batch)
+        self.n_rows += sum(len(pending.request) for pending in batch)
+        running = loop.run_in_executor(self._executor_of(key), self._run, key, [pending.request for pending in batch])
+        running.add_done_callback(lambda done: self._finish(loop, key, batch, done))
 
-    def _take(self, waiting: deque[_Job[Request, Found]]) -> list[_Job[Request, Found]]:
-        """The next requests that somebody still waits for, one at least, as many as fit into a batch."""
-        jobs: list[_Job[Request, Found]] = []
+    def _take(self, waiting: deque[_Pending[RequestT, ResultT]]) -> list[_Pending[RequestT, ResultT]]:
+        """The next requests whose clients still wait: at least one, and as many as fit into a batch."""
+        batch: list[_Pending[RequestT, ResultT]] = []
         rows = 0
-        while waiting and (not jobs or rows + len(waiting[0].request) <= self._max_rows):
-            job = waiting.popleft()
-            if not job.answer.done():
-                jobs.append(job)
-                rows += len(job.request)
-        return jobs
+        while waiting and (not batch or rows + len(waiting[0].request) <= self._max_rows):
+            pending = waiting.popleft()
+            if not pending.result.done():
+                batch.append(pending)
+                rows += len(pending.request)
+        return batch
 
-    def _end(
+    def _finish(
         self,
         loop: asyncio.AbstractEventLoop,
-        ask: Ask,
-        jobs: list[_Job[Request, Found]],
-        done: asyncio.Future[Sequence[Found | Exception]],
+        key: KeyT,
+        batch: list[_Pending[RequestT, ResultT]],
+        done: asyncio.Future[Sequence[ResultT | Exception]],
     ) -> None:
         error = done.exception()
-        answers = [error] * len(jobs) if error is not None else done.result()
-        for job, found in zip(jobs, answers, strict=True):
-            if job.answer.done():
+        results = [error] * len(batch) if error is not None else done.result()
+        for pending, result in zip(batch, results, strict=True):
+            if pending.result.done():
                 continue
-            if isinstance(found, BaseException):
-                job.answer.set_exception(found)
+            if isinstance(result, BaseException):
+                pending.result.set_exception(result)
             else:
-                job.answer.set_result(found)
-        self._start(loop, ask)
+                pending.result.set_result(result)
+        self._start(loop, key)
 
 
-def _give_up(answer: asyncio.Future[Found]) -> None:
-    if not answer.done():
-        answer.set_exception(ApiError(503, "timeout", "the search took too long", "try again, or ask for less"))
+def _time_out(result: asyncio.Future[ResultT]) -> None:
+    if not result.done():
+        result.set_exception(timed_out())

@@ -1,4 +1,4 @@
-"""Bodies of requests: read up to a limit, then JSON or rows of float32."""
+"""Request bodies: read up to a size limit, then parsed as JSON or as rows of float32."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
 
+from .._types import F32
+from ..readers.npy import read_npy_header
 from ..vectors import as_vectors
 from .errors import ApiError
 
-F32 = NDArray[np.float32]
 Headers = dict[bytes, bytes]
 M = TypeVar("M", bound=BaseModel)
 
@@ -24,7 +25,7 @@ JSON = "application/json"
 
 
 async def read(receive: Receive, headers: Headers, limit: int) -> bytes:
-    """The whole body, of at most ``limit`` bytes."""
+    """The whole body; an ApiError if it exceeds ``limit`` bytes."""
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > 18 or int(length) > limit:
         raise _too_large(limit)
@@ -53,13 +54,13 @@ def _too_large(limit: int) -> ApiError:
 
 
 def content_type(headers: Headers) -> str:
-    """The media type of the body, without parameters; JSON if none is named."""
+    """The media type of the body, without its parameters; JSON if the request names none."""
     given = headers.get(b"content-type")
     return JSON if given is None else given.decode("latin-1").partition(";")[0].strip().lower()
 
 
 async def read_json(request: Request, limit: int, model: type[M]) -> M:
-    """The body as the model describes it."""
+    """The JSON body, validated by ``model``."""
     headers = dict(request.scope["headers"])
     kind = content_type(headers)
     if kind != JSON:
@@ -68,14 +69,16 @@ async def read_json(request: Request, limit: int, model: type[M]) -> M:
 
 
 def unsupported(kind: str, *known: str) -> ApiError:
-    """The error for a body of another kind."""
+    """The error for a body of an unsupported media type."""
     return ApiError(415, "unsupported_type", f"the body must be {' or '.join(known)}, got {kind[:60]!r}")
 
 
-def parse_rows(kind: str, body: bytes, n_features: int) -> F32:
-    """Vectors of a body of float32 rows or of an .npy file."""
+def parse_rows(kind: str, body: bytes, n_features: int | None) -> F32:
+    """The vectors in a body of raw float32 rows or of an .npy file."""
     if kind == NPY:
         return as_vectors(_npy(body), n_features=n_features, name="the body", owner="the collection")
+    if n_features is None:
+        raise ApiError(422, "invalid", "the collection is empty, so that the length of its vectors is not known")
     if not body or len(body) % (4 * n_features):
         row = f"{n_features} float32 numbers, {4 * n_features} bytes"
         raise ApiError(422, "invalid", f"the body must be rows of {row} each, got {len(body)} bytes")
@@ -83,20 +86,14 @@ def parse_rows(kind: str, body: bytes, n_features: int) -> F32:
 
 
 def _npy(body: bytes) -> NDArray[np.generic]:
-    """The array of an .npy file; nothing is allocated that the body does not hold."""
+    """The array in an .npy body; never allocates more than the size of the body."""
     file = io.BytesIO(body)
     try:
-        version = np.lib.format.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"its version is {version}")
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = header(file)
-    except (ValueError, SyntaxError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
+        header = read_npy_header(file)
+    except ValueError as error:
         raise ApiError(422, "invalid", f"the body is not an .npy file: {error}"[:300]) from None
     data = body[file.tell() :]
-    n = 1
-    for size in shape:
-        n *= size
-    if dtype.kind not in "fiub" or len(shape) != 2 or min(shape) < 0 or n * dtype.itemsize != len(data):
-        raise ApiError(422, "invalid", f"the .npy file must hold a matrix of numbers, got {shape} of {dtype}"[:300])
-    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+    if header.dtype.kind not in "fiub" or len(header.shape) != 2 or header.n_bytes != len(data):
+        found = f"{header.shape} of {header.dtype}"
+        raise ApiError(422, "invalid", f"the .npy file must hold a matrix of numbers, got {found}"[:300])
+    return np.frombuffer(data, header.dtype).reshape(header.shape, order="F" if header.by_column else "C")

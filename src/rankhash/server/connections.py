@@ -1,12 +1,12 @@
-"""Connections that take too long, or are too many, are closed, so that they don't keep others out.
+"""Connections that take too long, or are too many, are closed, so that others are not kept out.
 
 ::
 
     idle      open without a whole head of a request      closed after idle_seconds
-    body      the head came, the body is on its way       408 after body_seconds
-    answer    the answer is being made, or not read       closed some time after search_seconds
+    body      the head has arrived, the body not yet      408 after body_seconds
+    answer    the answer is being made or sent            closed GRACE seconds after search_seconds
 
-Nothing of this costs a request anything: a task looks at all connections now and then.
+Requests pay nothing for it: a task looks at all connections at intervals.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ except ImportError:  # without httptools, which is faster
     Protocol = H11Protocol  # type: ignore[assignment,misc]
 
 MAX_HEAD = 64 << 10
-"""Bytes of the head of a request, as far as it comes in pieces"""
+"""Bytes of the head of a request, and of what a chunked body has besides its data"""
+FRAMING = 8
+"""Largest number of bytes per byte of a chunked body's data: a chunk of one byte takes 6"""
+COUNTS_DATA = hasattr(Protocol, "on_body")
+"""Whether the parser reports data; h11 does not, and limits heads and trailers itself"""
 SPARE_FILES = 64
-"""Files that are kept free for everything but connections"""
+"""Open files that are reserved for everything but connections"""
 GRACE = 20.0
-"""Seconds more than a search may take, for the answer to be read"""
+"""Seconds for the client to read the answer, after the time limit of a search"""
 REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
-class Guarded(Protocol):
-    """A connection as uvicorn has it, which knows since when it has been in its phase."""
+class GuardedConnection(Protocol):
+    """A connection of uvicorn that also knows since when it has been in its phase."""
 
     guard: Guard
     phase: tuple[str, object] = ("idle", None)
@@ -45,7 +49,12 @@ class Guarded(Protocol):
     """By the guard's clock"""
     at = 0.0
     """The same by the system's clock, which tells who came first"""
-    head_bytes = 0
+    request: object = None
+    """The cycle of the request whose body is being read"""
+    data_bytes = 0
+    """Data of all bodies so far"""
+    other_bytes = 0
+    """Bytes of the head that is arriving, or of the body's chunk sizes, extensions and trailers"""
 
     def connection_made(self, transport: Any) -> None:
         """Begin, unless there are too many; then those go that have been idle for longest."""
@@ -54,29 +63,40 @@ class Guarded(Protocol):
         self.guard.make_room(self.connections)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came, unless it is a head without end."""
+        """Take in data, unless the head is too long, or a body has too much besides its data."""
+        data_before = self.data_bytes
         super().data_received(data)
         cycle = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            self.head_bytes = 0
-            return
-        self.head_bytes += len(data)
-        if self.head_bytes > MAX_HEAD:
+        if cycle is None or cycle.response_complete:
+            if self.request is not None:
+                self.request, self.other_bytes = None, 0
+            self.other_bytes += len(data)
+        elif cycle is not self.request:
+            self.request, self.other_bytes = cycle, 0
+        elif COUNTS_DATA:
+            framing = len(data) - FRAMING * (self.data_bytes - data_before)
+            self.other_bytes = max(0, self.other_bytes + framing)
+        if self.other_bytes > MAX_HEAD and not self.transport.is_closing():
             self.refuse(ApiError(431, "too_large", f"the head of a request may have at most {MAX_HEAD} bytes"))
 
+    def on_body(self, body: bytes) -> None:
+        """Count the data of a body."""
+        self.data_bytes += len(body)
+        super().on_body(body)
+
     def send_400_response(self, msg: str) -> None:
-        """Say that this is not HTTP."""
+        """Answer what is not HTTP."""
         self.refuse(ApiError(400, "bad_request", msg.rstrip("."), "send HTTP/1.1"))
 
     def refuse(self, error: ApiError) -> None:
-        """Answer without the app, and close."""
+        """Send an error without the application, and close."""
         body = error.body
         head = f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\ncontent-type: application/json\r\n"
         self.transport.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
         self.transport.close()
 
     def look(self) -> str:
-        """The phase it is in; ``since`` is when that was first seen."""
+        """The phase of the connection; ``since`` is when this method first saw it."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             phase = "idle"
@@ -97,9 +117,9 @@ class Guard:
         self.now = 0.0
         """Seconds, without those in which the server itself was held up: what clients sent then was not read yet"""
 
-    def protocol(self) -> type[Guarded]:
+    def protocol(self) -> type[GuardedConnection]:
         """The class of connections that this guard watches."""
-        return type("Guarded", (Guarded,), {"guard": self})
+        return type("GuardedConnection", (GuardedConnection,), {"guard": self})
 
     async def watch(self, connections: set[Any]) -> None:
         """Look at the connections again and again."""

@@ -2,10 +2,10 @@
 
 ::
 
-    400 bad_request  bad_json          401 no_token            403 read_only        404 not_found
-    405 method_not_allowed             406 not_acceptable      409 id_taken         413 too_large
-    415 unsupported_type               421 wrong_host          422 invalid  bad_filter  unknown_id  limit
-    429 too_many_requests              500 internal            503 busy  timeout  storage
+    400 bad_request  bad_json          401 no_token            403 read_only        404 not_found  unknown_id
+    405 method_not_allowed             406 not_acceptable      408 timeout          409 id_taken, name_taken
+    413 too_large                      415 unsupported_type    421 wrong_host       422 invalid  bad_filter  limit
+    429 too_many_requests              431 too_large           500 internal         503 busy  timeout  storage
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ..errors import BusyError, FileFormatError, FilterError, IdError, InvalidInputError, RankhashError, StorageError
+from ..errors import (
+    BusyError,
+    DeadlineError,
+    FileFormatError,
+    FilterError,
+    IdError,
+    InvalidInputError,
+    RankhashError,
+    StorageError,
+    TakenIdError,
+    UnknownIdError,
+)
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -55,7 +66,7 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What goes with it: when to come back, how to prove who one is, that the rest of a body is not wanted."""
+        """Headers of the answer: when to try again, how to authenticate, whether the connection is closed."""
         if self.status in (429, 503):
             return {"retry-after": "1"}
         if self.status == 401:
@@ -68,24 +79,28 @@ class ApiError(Exception):
 
 
 def translated(error: Exception) -> ApiError:
-    """What an error means to a client; one that nobody thought of says nothing about the inside."""
+    """The answer for an error; an unexpected error is logged and tells the client no details."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, FilterError):
         return ApiError(422, "bad_filter", str(error), "see the guide on filters", position=error.position)
-    if isinstance(error, IdError):
-        return _id_error(str(error))
+    if isinstance(error, UnknownIdError):
+        return ApiError(404, "unknown_id", str(error))
+    if isinstance(error, TakenIdError):
+        return ApiError(409, "id_taken", str(error), "?upsert=1 replaces items")
+    if isinstance(error, DeadlineError):
+        return timed_out()
     if isinstance(error, FileFormatError):
         log.error("%s", error)
         return ApiError(503, "storage", "the collection's file is damaged", "`rankhash check` says where")
     if isinstance(error, BusyError):
-        return ApiError(503, "busy", "somebody else is writing to the collection", "try again later")
+        return ApiError(503, "busy", "another process is writing to the collection", "try again later")
     if isinstance(error, StorageError):
         log.error("%s", error)
         return ApiError(
             503, "storage", "the collection's file cannot be read or written now", "the server's log says why"
         )
-    if isinstance(error, InvalidInputError):
+    if isinstance(error, (InvalidInputError, IdError)):
         return ApiError(422, "invalid", str(error))
     if isinstance(error, (ValidationError, RequestValidationError)):
         return invalid(error)
@@ -98,12 +113,9 @@ def translated(error: Exception) -> ApiError:
     return ApiError(500, "internal", "the server failed to answer", "the server's log says why")
 
 
-def _id_error(message: str) -> ApiError:
-    if "is not in the collection" in message:
-        return ApiError(404, "unknown_id", message)
-    if "is already in the collection" in message:
-        return ApiError(409, "id_taken", message, "?upsert=1 replaces items")
-    return ApiError(422, "invalid", message)
+def timed_out() -> ApiError:
+    """The error for a request that took longer than the limit."""
+    return ApiError(503, "timeout", "the search took too long", "try again, or ask for less")
 
 
 def invalid(error: ValidationError | RequestValidationError) -> ApiError:

@@ -1,6 +1,6 @@
-"""Pictures of items: files of one folder, listed when the server starts.
+"""Images of items: files of one folder, listed when the server starts.
 
-The name of a file comes from an item's metadata and is only compared with the names of that list.
+An item names its image in its metadata. The name is only looked up in that list and never becomes part of a path.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ TYPES = {
     ".gif": "image/gif",
 }
 MAX_BYTES = 32 << 20
+"""Largest image that is served."""
 
 
 def list_images(folder: str | None) -> dict[str, Path]:
-    """The pictures of a folder by their names; links and folders are passed over."""
+    """The image files of a folder by name; symbolic links and subfolders are skipped."""
     if folder is None:
         return {}
     with os.scandir(folder) as entries:
@@ -34,16 +35,16 @@ def list_images(folder: str | None) -> dict[str, Path]:
 
 
 def read_image(known: dict[str, Path], item: Item) -> tuple[bytes, str]:
-    """The picture of an item, and its media type."""
+    """The image of an item, and its media type."""
     name = (item.metadata or {}).get("image")
     path = known.get(name) if isinstance(name, str) else None
     if path is None:
-        raise ApiError(404, "not_found", f"the item {item.id!r} has no picture here", "see --images")
+        raise ApiError(404, "not_found", f"the item {item.id!r} has no image on this server", "see --images")
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError:
-        raise ApiError(404, "not_found", f"the picture of the item {item.id!r} is gone") from None
+        raise ApiError(404, "not_found", f"the image of the item {item.id!r} no longer exists") from None
     if len(data) > MAX_BYTES:
-        raise ApiError(404, "not_found", f"the picture of the item {item.id!r} is larger than {MAX_BYTES} bytes")
+        raise ApiError(404, "not_found", f"the image of the item {item.id!r} is larger than {MAX_BYTES} bytes")
     return data, TYPES[path.suffix.lower()]

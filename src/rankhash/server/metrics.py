@@ -1,4 +1,4 @@
-"""Counters for Prometheus."""
+"""Request counters and latency histograms in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+"""Upper bounds of the latency buckets, in seconds."""
 
 
 class Metrics:
-    """How many requests there were, of which kind, and how long they took."""
+    """Counts and latencies of requests by route."""
 
     def __init__(self) -> None:
         self.requests: defaultdict[tuple[str, int], int] = defaultdict(int)
-        """By route and status"""
+        """Number of requests by (route, status)."""
         self.times: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.in_flight = 0
@@ -27,7 +28,7 @@ class Metrics:
 
 
 def family(name: str, kind: str, text: str, samples: Mapping[str, float]) -> Iterator[str]:
-    """The lines of one metric; samples by their labels."""
+    """The lines of one metric; ``samples`` maps labels to values."""
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for labels, value in samples.items():
@@ -35,7 +36,7 @@ def family(name: str, kind: str, text: str, samples: Mapping[str, float]) -> Ite
 
 
 def histogram(name: str, text: str, times: dict[str, list[int]], seconds: dict[str, float]) -> Iterator[str]:
-    """The lines of a histogram by route."""
+    """The lines of a latency histogram, one series per route."""
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} histogram"
     for route, counts in sorted(times.items()):

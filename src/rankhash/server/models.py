@@ -1,15 +1,19 @@
-"""What requests and answers look like: bodies are checked by these models, and the OpenAPI description shows them."""
+"""Models of requests and answers: request bodies are validated by them, and the OpenAPI description shows them."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ..collection.filters import MAX_LENGTH
 
 Id = Annotated[int, Field(ge=-(2**63), le=2**63 - 2)] | Annotated[str, Field(min_length=1, max_length=4096)]
 Vector = Annotated[list[float], Field(min_length=1)]
-Where = Annotated[str, Field(max_length=20_000, examples=["price < 20 and colour in ('red', 'blue')"])]
-Scoring = Literal["hamming", "weighted", "asymmetric"]
+Where = Annotated[str, Field(max_length=MAX_LENGTH, examples=["price < 20 and colour in ('red', 'blue')"])]
+Scoring = Literal["auto", "hamming", "weighted", "asymmetric"]
 
 
 class _Request(BaseModel):
@@ -17,13 +21,21 @@ class _Request(BaseModel):
 
 
 class SearchOptions(_Request):
-    """How to search."""
+    """Options of a search."""
 
     k: int = Field(10, ge=1, description="How many items for each query.")
-    radius: float | None = Field(None, ge=0, description="Leave out items whose codes are farther away.")
+    radius: float | None = Field(None, description="Leave out items that are farther away.")
     where: Where | None = Field(None, description="Only among items that pass this filter over the metadata.")
-    scoring: Scoring = Field("hamming", description="What a distance is.")
-    rerank: int | None = Field(None, ge=1, description="Order so many candidates by their stored vectors.")
+    group_by: Annotated[str, Field(max_length=1000)] | None = Field(
+        None, description="A field of the metadata: of items with the same value, only the nearest."
+    )
+    scoring: Scoring = Field("auto", description="What a distance is; auto is the best that the collection has.")
+    rerank: int | None = Field(
+        None, ge=0, description="Number of candidates to re-rank by their stored vectors; 0 for none, null for auto."
+    )
+    recall: float | None = Field(
+        None, ge=0, le=1, description="Share of the true neighbours to find, for a collection without a hasher."
+    )
     truth: bool = Field(False, description="Say which matches are true neighbours by stored vectors.")
     histogram: bool = Field(False, description="Count all items by their distance.")
     metadata: bool = Field(False, description="Give the metadata of matches.")
@@ -31,23 +43,33 @@ class SearchOptions(_Request):
 
 
 class SearchBody(SearchOptions):
-    """One or many queries, given in one of five ways, and how to search."""
+    """One or many queries, in exactly one of five fields, and the options of the search."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.5, 1.25, -3.0]], "k": 2}]})
 
     vectors: Annotated[list[Vector], Field(min_length=1)] | None = Field(None, description="Query vectors.")
     vector: Vector | None = Field(None, description="One query vector.")
-    ids: Annotated[list[Id], Field(min_length=1)] | None = Field(None, description="Search what is like these items.")
-    id: Id | None = Field(None, description="Search what is like this item.")
+    ids: Annotated[list[Id], Field(min_length=1)] | None = Field(None, description="Items to use as queries.")
+    id: Id | None = Field(None, description="One item to use as query.")
     text: Annotated[str, Field(max_length=100_000)] | None = Field(None, description="A text for the text encoder.")
 
 
 class NewItem(_Request):
-    """An item to keep."""
+    """A new item."""
 
-    id: Id | None = Field(None, description="Without one it gets the next number; all items of a request or none.")
+    id: Id | None = Field(
+        None, description="null assigns the next number; either all items of a request have ids or none."
+    )
     vector: Vector
     metadata: dict[str, Any] | None = None
+
+    @field_validator("metadata")
+    @classmethod
+    def _is_json(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Refuse NaN and infinity, which are no JSON; a collection would take NaN as null."""
+        with contextlib.suppress(RecursionError):  # the collection says that it is nested too deeply
+            json.dumps(value, allow_nan=False)
+        return value
 
 
 class AddBody(_Request):
@@ -56,8 +78,17 @@ class AddBody(_Request):
     items: Annotated[list[NewItem], Field(min_length=1)]
 
 
+class CreateBody(_Request):
+    """A new collection; it has no hasher and learns by itself as it grows."""
+
+    name: str = Field(min_length=1, max_length=100, description="Letters, digits, - and _.", examples=["articles"])
+    metric: Literal["cosine", "euclidean", "dot"] = Field("cosine", description="How vectors are compared.")
+    recall: float = Field(0.95, ge=0, le=1, description="Share of the true neighbours that searches find.")
+    store_vectors: Literal["float16", "float32"] = Field("float32", description="How vectors are stored.")
+
+
 class DeleteBody(_Request):
-    """Which items to delete: by their ids, or all that a filter passes."""
+    """The items to delete: by their ids, or all that match a filter."""
 
     ids: Annotated[list[Id], Field(min_length=1)] | None = None
     where: Where | None = None
@@ -67,12 +98,12 @@ class DeleteBody(_Request):
 
 
 class ErrorDetail(BaseModel):
-    """What is wrong, and what to do."""
+    """The error, and how to avoid it."""
 
     code: str
     message: str
     hint: str | None
-    position: int | None = Field(None, description="The character of the filter where the mistake is, from 0.")
+    position: int | None = Field(None, description="Position of the mistake in the filter, counted from 0.")
 
 
 class ErrorAnswer(BaseModel):
@@ -82,7 +113,7 @@ class ErrorAnswer(BaseModel):
 
 
 class Item(BaseModel):
-    """What a collection holds of one item."""
+    """One item of a collection."""
 
     id: int | str
     symbols: list[int]
@@ -96,18 +127,30 @@ class ItemsAnswer(BaseModel):
     items: list[Item]
     total: int
     offset: int
+    warnings: list[str] | None = Field(None, description="Probable mistakes, such as fields that no item has.")
+
+
+class DuplicatesAnswer(BaseModel):
+    """A page of groups of near-duplicates."""
+
+    groups: list[list[Item]] = Field(description="Two or more items each, in the order in which they were added.")
+    total: int = Field(description="Number of groups.")
+    n_items: int = Field(description="Number of items in all groups.")
+    offset: int
+    generation: int
 
 
 class CollectionInfo(BaseModel):
-    """A collection that is served, and what it can do."""
+    """A collection, and the kinds of search that it supports."""
 
     name: str
     n_items: int
-    hasher: str
-    n_features: int
-    n_symbols: int
-    arity: int
-    bits: int
+    hasher: str | None = Field(description="null for a collection without a hasher")
+    n_features: int | None
+    n_symbols: int | None
+    arity: int | None
+    bits: int | None
+    metric: Literal["cosine", "euclidean", "dot"]
     store_vectors: Literal["float16", "float32"] | None
     writable: bool
     scorings: list[Scoring]
@@ -118,7 +161,10 @@ class CollectionInfo(BaseModel):
 class CollectionStats(CollectionInfo):
     """More about a collection."""
 
-    fingerprint: str
+    fingerprint: str | None
+    recall: float = Field(description="Share of the true neighbours that searches without a hasher find")
+    n_learned: int | None = Field(description="Items from which a collection without a hasher has learned")
+    recall_measured: float | None
     indexed_fields: list[str]
     n_chunks: int
     n_dead_codes: int
@@ -135,24 +181,24 @@ class CollectionsAnswer(BaseModel):
 
 
 class Query(BaseModel):
-    """What was asked for."""
+    """The query of a result."""
 
     id: int | str | None = None
     symbols: list[int] | None = None
 
 
 class Match(BaseModel):
-    """An item that was found."""
+    """A neighbour of the query."""
 
     id: int | str
-    distance: float | None = Field(description="null if it is beyond all numbers")
+    distance: float | None = Field(description="null for infinity")
     metadata: dict[str, Any] | None = None
     symbols: list[int] | None = None
     true: bool | None = Field(None, description="Whether it is among the k nearest by stored vectors.")
 
 
 class Result(BaseModel):
-    """What one query found, nearest first."""
+    """The neighbours of one query, nearest first."""
 
     query: Query
     matches: list[Match]
@@ -162,15 +208,16 @@ class Result(BaseModel):
 
 
 class SearchAnswer(BaseModel):
-    """One result a query, in their order."""
+    """One result per query, in the order of the queries."""
 
     results: list[Result]
     took_ms: float
     generation: int
+    warnings: list[str] | None = Field(None, description="Probable mistakes, such as fields that no item has.")
 
 
 class AddAnswer(BaseModel):
-    """What was kept; it is on the disk."""
+    """The ids of the items added; the change is durable."""
 
     ids: list[int | str]
     n: int
@@ -178,13 +225,13 @@ class AddAnswer(BaseModel):
 
 
 class DeleteAnswer(BaseModel):
-    """How many items were deleted."""
+    """The number of items that were deleted."""
 
     deleted: int
     generation: int
 
 
 class Status(BaseModel):
-    """That all is well."""
+    """The server is running, or ready for requests."""
 
     status: Literal["ok", "ready"]

@@ -16,7 +16,7 @@ REASONS = {
     404: "There is no such collection or item.",
     406: "There is no such form of the answer.",
     408: "The body did not arrive in time.",
-    409: "An id is taken.",
+    409: "An id or a name is taken.",
     413: "The body is too large.",
     415: "The body is of another type.",
     421: "The server does not answer for this host.",

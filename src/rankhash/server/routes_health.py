@@ -10,7 +10,7 @@ from . import openapi
 from .errors import ApiError
 from .metrics import family, histogram
 from .models import Status
-from .state import State, json_answer, state_of
+from .service import Service, json_answer, service_of
 
 router = APIRouter()
 
@@ -24,7 +24,7 @@ async def healthz() -> Response:
 @router.get("/readyz", responses=openapi.answers(Status), summary="Whether searches are answered")
 async def readyz(request: Request) -> Response:
     """Answers 200 once every collection is in memory, and 503 before and at the end."""
-    if not state_of(request).ready:
+    if not service_of(request).ready:
         raise ApiError(503, "not_ready", "the collections are being read", "try again in a second")
     return json_answer({"status": "ready"})
 
@@ -32,14 +32,18 @@ async def readyz(request: Request) -> Response:
 @router.get("/metrics", response_class=PlainTextResponse, responses=openapi.answers(None), summary="Counters")
 async def metrics(request: Request) -> Response:
     """Counters in Prometheus' text format."""
-    state = state_of(request)
-    sizes = await state.in_thread(lambda: {name: len(served.collection) for name, served in state.collections.items()})
-    text = "\n".join(_lines(state, sizes)) + "\n"
+    service = service_of(request)
+    sizes = await service.in_thread("lookups", _sizes, service)
+    text = "\n".join(_lines(service, sizes)) + "\n"
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _lines(state: State, sizes: dict[str, int]) -> list[str]:
-    counters, batcher = state.metrics, state.batcher
+def _sizes(service: Service) -> dict[str, int]:
+    return {name: len(served.collection) for name, served in service.collections.items()}
+
+
+def _lines(service: Service, sizes: dict[str, int]) -> list[str]:
+    counters, batcher = service.metrics, service.batcher
     requests = {f'{{route="{route}",status="{status}"}}': n for (route, status), n in sorted(counters.requests.items())}
     items = {f'{{collection="{_escaped(name)}"}}': n for name, n in sizes.items()}
     return [

@@ -1,17 +1,17 @@
-"""Collections and their items: what there is, and changes of it."""
+"""Collections and their items: reading and changing them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..collection import Item, Snapshot
-from ..errors import IdError
-from . import bodies, openapi
+from ..collection.filters import parse
+from ..errors import UnknownIdError
+from . import answer_size, bodies, openapi
 from .errors import ApiError
 from .images import read_image
 from .models import (
@@ -25,9 +25,10 @@ from .models import (
     Where,
 )
 from .models import Item as ItemModel
-from .served import Served
+from .search_batch import shown_items, unknown_fields
+from .served_collection import ServedCollection
+from .service import Service, json_answer, service_of
 from .settings import VERSION
-from .state import State, json_answer, state_of
 
 router = APIRouter()
 
@@ -40,22 +41,22 @@ IdKind = Annotated[
 @router.get("/v1/collections", responses=openapi.answers(CollectionsAnswer), summary="List the collections")
 async def list_collections(request: Request) -> Response:
     """All collections, what they can do, and the limits of requests."""
-    state = state_of(request)
+    service = service_of(request)
 
-    def look() -> dict[str, Any]:
-        infos = [served.info() for served in state.collections.values()]
-        return {"collections": infos, "version": VERSION, "limits": vars(state.settings.limits)}
+    def read() -> dict[str, Any]:
+        infos = [served.info() for served in service.collections.values()]
+        return {"collections": infos, "version": VERSION, "limits": vars(service.settings.limits)}
 
-    return json_answer(await state.in_thread(look))
+    return json_answer(await service.in_thread("lookups", read))
 
 
 @router.get(
     "/v1/collections/{name}", responses=openapi.answers(CollectionStats, 404, 422), summary="Describe a collection"
 )
 async def describe(request: Request, name: str) -> Response:
-    """What a collection is made of, and how large it is."""
-    state = state_of(request)
-    return json_answer(await state.in_thread(state.served(name).stats))
+    """The sizes and settings of a collection."""
+    service = service_of(request)
+    return json_answer(await service.in_thread("lookups", service.served(name).stats))
 
 
 @router.get("/v1/collections/{name}/items", responses=openapi.answers(ItemsAnswer, 404, 422), summary="List items")
@@ -67,18 +68,29 @@ async def list_items(
     where: Where | None = None,
 ) -> Response:
     """Items in the order in which they were added, and how many there are under the filter."""
-    state = state_of(request)
-    served = state.served(name)
-    largest = state.settings.limits.k
-    if limit > largest:
-        raise ApiError(422, "limit", f"limit must be at most {largest}, got {limit}", "ask for several pages")
+    service = service_of(request)
+    served = service.served(name)
+    limits = service.settings.limits
+    if limit > limits.k:
+        raise ApiError(422, "limit", f"limit must be at most {limits.k}, got {limit}", "ask for several pages")
+    if where is not None:
+        parse(where)
 
-    def look() -> dict[str, Any]:
-        with served.collection.snapshot() as now:
-            items = now.get(now.ids(where=where, offset=offset, limit=limit), vectors=False)
-            return {"items": _shown(served, items), "total": now.count(where), "offset": offset}
+    def read() -> dict[str, Any]:
+        with served.collection.snapshot(timeout=limits.search_seconds, warn=False) as snapshot:
+            warnings = [] if where is None else unknown_fields(snapshot, where)
+            names = snapshot.ids(where=where, offset=offset, limit=limit)
+            n_symbols = 0 if snapshot.layout is None else snapshot.layout.n_symbols
+            answer_size.check(snapshot, names, names, limits.answer_bytes, metadata=True, symbols=n_symbols)
+            items = snapshot.get(names, vectors=False)
+            page = {
+                "items": shown_items(served.collection.layout, items),
+                "total": snapshot.count(where),
+                "offset": offset,
+            }
+            return page | ({"warnings": warnings} if warnings else {})
 
-    return json_answer(await state.in_thread(look))
+    return json_answer(await service.in_thread("reads" if where else "lookups", read))
 
 
 @router.get(
@@ -86,10 +98,10 @@ async def list_items(
 )
 async def get_item(request: Request, name: str, id: str, vector: bool = False, kind: IdKind = None) -> Response:
     """One item, with its stored vector if that is wanted."""
-    state = state_of(request)
-    served = state.served(name)
-    item = await state.in_thread(_find, served, id, kind, vector)
-    return json_answer(_shown(served, [item])[0])
+    service = service_of(request)
+    served = service.served(name)
+    item = await service.in_thread("lookups", _find, served, id, kind, vector)
+    return json_answer(shown_items(served.collection.layout, [item])[0])
 
 
 @router.get(
@@ -98,15 +110,15 @@ async def get_item(request: Request, name: str, id: str, vector: bool = False, k
         **openapi.answers(None, 404, 422),
         200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
     },
-    summary="Get the picture of an item",
+    summary="Get the image of an item",
     response_class=Response,
 )
 async def get_image(request: Request, name: str, id: str, kind: IdKind = None) -> Response:
-    """The picture that the item's metadata name as `image`, from the folder that the server was given."""
-    state = state_of(request)
-    served = state.served(name)
-    item = await state.in_thread(_find, served, id, kind, False)
-    data, media = await state.in_thread(read_image, state.images, item)
+    """The image that the item names in its metadata field `image`, from the server's folder of images."""
+    service = service_of(request)
+    served = service.served(name)
+    item = await service.in_thread("lookups", _find, served, id, kind, False)
+    data, media = await service.in_thread("lookups", read_image, service.images, item)
     return Response(data, media_type=media, headers={"cache-control": "private, max-age=300"})
 
 
@@ -117,20 +129,20 @@ async def get_image(request: Request, name: str, id: str, kind: IdKind = None) -
     summary="Add items",
 )
 async def add_items(request: Request, name: str, upsert: bool = False) -> Response:
-    """Add items, or replace those whose ids are there; what is answered for is on the disk."""
-    state = state_of(request)
-    served = _writable(state, name)
-    body = await bodies.read_json(request, state.settings.limits.body_bytes, AddBody)
-    if len(body.items) > state.settings.limits.batch:
-        raise ApiError(422, "limit", f"at most {state.settings.limits.batch} items can be added by one request")
+    """Add items, or replace those whose ids are in the collection; the change is durable when the answer comes."""
+    service = service_of(request)
+    served = _writable(service, name)
+    body = await bodies.read_json(request, service.settings.limits.body_bytes, AddBody)
+    if len(body.items) > service.settings.limits.batch:
+        raise ApiError(422, "limit", f"at most {service.settings.limits.batch} items can be added by one request")
     names = [item.id for item in body.items]
     if any(given is None for given in names) and (upsert or any(given is not None for given in names)):
         raise ApiError(422, "invalid", "all items of a request must have an id" + ("" if upsert else ", or none"))
     async with served.writing:
-        return json_answer(await state.in_thread(_add, served, body, upsert))
+        return json_answer(await service.in_thread("changes", _add, served, body, upsert))
 
 
-def _add(served: Served, body: AddBody, upsert: bool) -> dict[str, Any]:
+def _add(served: ServedCollection, body: AddBody, upsert: bool) -> dict[str, Any]:
     vectors: Any = [item.vector for item in body.items]
     metadata = [item.metadata for item in body.items]
     ids: Any = [item.id for item in body.items]
@@ -149,22 +161,24 @@ def _add(served: Served, body: AddBody, upsert: bool) -> dict[str, Any]:
 )
 async def delete_items(request: Request, name: str) -> Response:
     """Delete items by their ids, all of which must be there, or those that a filter passes."""
-    state = state_of(request)
-    served = _writable(state, name)
-    body = await bodies.read_json(request, state.settings.limits.body_bytes, DeleteBody)
+    service = service_of(request)
+    served = _writable(service, name)
+    body = await bodies.read_json(request, service.settings.limits.body_bytes, DeleteBody)
     if (body.ids is None) == (body.where is None):
         raise ApiError(422, "invalid", "give either ids or where")
+    if body.where is not None:
+        parse(body.where)
 
     def delete() -> dict[str, Any]:
         deleted = served.collection.delete(body.ids, where=body.where)
         return {"deleted": deleted, "generation": _generation(served)}
 
     async with served.writing:
-        return json_answer(await state.in_thread(delete))
+        return json_answer(await service.in_thread("changes", delete))
 
 
-def _writable(state: State, name: str) -> Served:
-    served = state.served(name)
+def _writable(service: Service, name: str) -> ServedCollection:
+    served = service.served(name)
     if not served.writable:
         raise ApiError(
             403, "read_only", f"the collection {name!r} cannot be changed", "start the server with --writable"
@@ -172,28 +186,28 @@ def _writable(state: State, name: str) -> Served:
     return served
 
 
-def _generation(served: Served) -> int:
-    with served.collection.snapshot() as now:
-        return now.generation
+def _generation(served: ServedCollection) -> int:
+    with served.collection.snapshot() as snapshot:
+        return snapshot.generation
 
 
-def _find(served: Served, text: str, kind: Kind | None, vectors: bool) -> Item:
+def _find(served: ServedCollection, text: str, kind: Kind | None, vectors: bool) -> Item:
     """The item of an id in a path: 17 is the integer if there is one, else the text."""
-    with served.collection.snapshot() as now:
+    with served.collection.snapshot() as snapshot:
         number = _as_integer(text)
         if kind == "integer" and number is None:
             raise ApiError(422, "invalid", f"{text[:60]!r} is not an integer")
         if number is not None and kind != "string":
             try:
-                return _get(now, number, vectors)
-            except IdError:
+                return _get(snapshot, number, vectors)
+            except UnknownIdError:
                 if kind == "integer":
                     raise
-        return _get(now, text, vectors)
+        return _get(snapshot, text, vectors)
 
 
-def _get(now: Snapshot, name: int | str, vectors: bool) -> Item:
-    return now.get([name], vectors=vectors)[0]
+def _get(snapshot: Snapshot, name: int | str, vectors: bool) -> Item:
+    return snapshot.get([name], vectors=vectors)[0]
 
 
 def _as_integer(text: str) -> int | None:
@@ -201,17 +215,3 @@ def _as_integer(text: str) -> int | None:
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
         return None
     return int(text) if str(int(text)) == text else None
-
-
-def _shown(served: Served, items: list[Item]) -> list[dict[str, Any]]:
-    """Items as JSON holds them."""
-    if not items:
-        return []
-    symbols = served.collection.layout.unpack(np.array([item.code for item in items])).tolist()
-    shown = []
-    for item, row in zip(items, symbols, strict=True):
-        one: dict[str, Any] = {"id": item.id, "symbols": row, "metadata": item.metadata}
-        if item.vector is not None:
-            one["vector"] = item.vector.tolist()
-        shown.append(one)
-    return shown

@@ -10,16 +10,20 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..collection.filters import parse
 from ..vectors import as_vectors
-from . import bodies, openapi, searching
+from . import bodies, openapi, search_answer
 from .errors import ApiError
 from .models import SearchAnswer, SearchBody, SearchOptions
-from .served import Served
-from .state import State, json_answer, state_of
+from .search_batch import BatchKey
+from .served_collection import ServedCollection
+from .service import Service, service_of
 
 router = APIRouter()
 
-WAYS = ("vectors", "vector", "ids", "id", "text")
+QUERY_FIELDS = ("vectors", "vector", "ids", "id", "text")
+MANY_MATCHES = 2000
+"""Matches from which on an answer is written in a thread, so that the event loop stays free"""
 
 
 @router.post(
@@ -35,48 +39,52 @@ async def search_route(request: Request, name: str) -> Response:
     Vectors may also be sent as rows of little-endian float32 (`application/octet-stream`) or as an `.npy` file
     (`application/x-npy`); how to search then stands in the query string.
     """
-    return await search(state_of(request), request, name)
+    return await answer_search(service_of(request), request, name)
 
 
-async def search(state: State, request: Request, name: str) -> Response:
-    """What :func:`search_route` answers; the gate comes here directly."""
+async def answer_search(service: Service, request: Request, name: str) -> Response:
+    """The answer of ``search_route``; the gate calls this function directly."""
     since = time.perf_counter()
-    served = state.served(name)
+    served = service.served(name)
     headers = dict(request.scope["headers"])
-    body = await bodies.read(request.receive, headers, state.settings.limits.body_bytes)
+    body = await bodies.read(request.receive, headers, service.settings.limits.body_bytes)
     kind = bodies.content_type(headers)
     queries: Any
     if kind == bodies.JSON:
         options: SearchOptions = SearchBody.model_validate_json(body)
-        queries, by_ids = await _queries(state, served, options)  # type: ignore[arg-type]
+        queries, by_ids = await _queries(service, served, options)  # type: ignore[arg-type]
     elif kind in (bodies.RAW, bodies.NPY):
         options = SearchOptions.model_validate_strings(dict(request.query_params))
         queries, by_ids = bodies.parse_rows(kind, body, served.n_features), False
     else:
         raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
-    ask = searching.Ask.of(served, options, len(queries), by_ids=by_ids)
-    found = await state.batcher.search(ask, queries)
-    write = _binary if headers.get(b"accept") == b"application/octet-stream" else _json
-    if found.matches.ids.size >= searching.LARGE:
-        return await state.in_thread(write, ask, found, since)
-    return write(ask, found, since)
+    if options.where is not None:
+        parse(options.where)
+    key = BatchKey.of(served, options, len(queries), by_ids=by_ids)
+    found = await service.batcher.submit(key, queries)
+    write = search_answer.as_bytes if headers.get(b"accept") == b"application/octet-stream" else search_answer.as_json
+    if found.items or found.matches.ids.size >= MANY_MATCHES:
+        return await service.in_thread("reads", write, key, found, since)
+    return write(key, found, since)
 
 
-async def _queries(state: State, served: Served, body: SearchBody) -> tuple[Any, bool]:
+async def _queries(service: Service, served: ServedCollection, body: SearchBody) -> tuple[Any, bool]:
     """The queries as vectors or as ids, and whether they are ids."""
-    given = [way for way in WAYS if getattr(body, way) is not None]
+    given = [name for name in QUERY_FIELDS if getattr(body, name) is not None]
     if len(given) != 1:
-        raise ApiError(422, "invalid", f"give exactly one of {', '.join(WAYS)}, got {', '.join(given) or 'none'}")
+        raise ApiError(
+            422, "invalid", f"give exactly one of {', '.join(QUERY_FIELDS)}, got {', '.join(given) or 'none'}"
+        )
     if body.vector is not None:
         return _vectors(served, [body.vector]), False
     if body.vectors is not None:
         return _vectors(served, body.vectors), False
     if body.text is not None:
-        return _vectors(served, await _encoded(state, body.text)), False
+        return _vectors(served, await _encoded(service, body.text)), False
     return (body.ids if body.ids is not None else [body.id]), True
 
 
-def _vectors(served: Served, rows: Any) -> Any:
+def _vectors(served: ServedCollection, rows: Any) -> Any:
     """Rows of one length as an array; whether its numbers are finite in float32 is seen when they are encoded."""
     if {*map(len, rows)} != {served.n_features}:
         return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
@@ -84,25 +92,8 @@ def _vectors(served: Served, rows: Any) -> Any:
         return np.array(rows, np.float32)
 
 
-async def _encoded(state: State, text: str) -> Any:
-    encoder = state.settings.text_encoder
+async def _encoded(service: Service, text: str) -> Any:
+    encoder = service.settings.text_encoder
     if encoder is None:
         raise ApiError(422, "invalid", "this server has no text encoder", "start it with --text-encoder")
-    return as_vectors(await state.in_thread(encoder, [text]), name="the encoded text")
-
-
-def _json(ask: searching.Ask, found: searching.Found, since: float) -> Response:
-    return json_answer(searching.answer(ask, found, since))
-
-
-def _binary(_: searching.Ask, found: searching.Found, __: float) -> Response:
-    """The ids, then the distances, as little-endian int64 and float32; -1 and infinity where nothing was found."""
-    ids, distances = found.matches
-    names = ids.ravel().tolist()
-    kinds = {*map(type, names)}
-    if str in kinds:
-        raise ApiError(406, "not_acceptable", "ids that are text have no binary form", "ask for application/json")
-    numbers = np.array(names if kinds == {int} else [-1 if name is None else name for name in names], "<i8")
-    shape = f"{ids.shape[0]},{ids.shape[1]}"
-    data = numbers.tobytes() + distances.astype("<f4").tobytes()
-    return Response(data, headers={"x-rankhash-shape": shape}, media_type=bodies.RAW)
+    return as_vectors(await service.in_thread("reads", encoder, [text]), name="the encoded text")

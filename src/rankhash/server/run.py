@@ -1,9 +1,10 @@
-"""A server process: its socket, its signals, its end."""
+"""A server process: its socket, its signals, its shutdown."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -21,9 +22,14 @@ SECONDS_TO_END = 30
 
 
 def run(app: FastAPI, settings: Settings, *, started: Callable[[str], object] = lambda _: None) -> None:
-    """Serve until SIGINT or SIGTERM; requests that were accepted are answered before it returns.
+    """Serve until SIGINT or SIGTERM; accepted requests are answered before it returns. A second signal exits at once.
 
-    ``started`` is called with the address once requests are answered.
+    Parameters
+    ----------
+    app, settings
+        The application and the settings that it was created with.
+    started
+        Called with the address once requests are answered; by default nothing is called.
     """
     with listen(settings.host, settings.port) as listening:
         server = Server(app, settings)
@@ -97,6 +103,7 @@ class Server(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _end(self, _: int, __: FrameType | None) -> None:
-        self.force_exit = self.should_exit  # the second signal ends it at once
+    def _end(self, number: int, _: FrameType | None) -> None:
+        if self.should_exit:  # the second signal: threads that still work are not waited for
+            os._exit(128 + number)
         self.should_exit = True

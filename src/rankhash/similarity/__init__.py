@@ -1,10 +1,10 @@
-"""Where pair labels come from: class labels, metric neighbours, or pairs that are given.
+"""Sources of labelled pairs: class labels, metric neighbours, or given pairs.
 
 ::
 
     y ───────────▶ ClassLabels | LabelSets ─┐
     X alone ─────▶ MetricNeighbors ─────────┼─▶ PairSource.sample(rng, size) ─▶ pairs (size, 2), labels (size,)
-    similarity ──▶ GivenPairs ──────────────┘
+    similarity ──▶ GivenPairs ──────────────┘            └─▶ Triplets.sample(rng, size) ─▶ triplets (size, 3)
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from ..errors import InvalidInputError
 from ._base import DISSIMILAR, SIMILAR, UNKNOWN, PairSource, random_pairs
 from .classes import ClassLabels, LabelSets, class_source
 from .given import GivenPairs, given_source
+from .matrix import SimilarityMatrix, similarity_matrix
 from .metric import MetricNeighbors, squared_distances, within_radius
+from .triplets import Triplets
 
 __all__ = [
     "DISSIMILAR",
@@ -29,16 +31,19 @@ __all__ = [
     "LabelSets",
     "MetricNeighbors",
     "PairSource",
+    "SimilarityMatrix",
+    "Triplets",
     "label_source",
     "pair_source",
     "random_pairs",
+    "similarity_matrix",
     "squared_distances",
     "within_radius",
 ]
 
 
 def label_source(y: Any, similarity: Any, n_points: int) -> PairSource | None:
-    """The source of what is known beside the vectors; None if nothing is."""
+    """The source of the classes ``y`` or of the pairs ``similarity``; None if both are None."""
     if similarity is None:
         return None if y is None else class_source(y, n_points)
     if y is not None:
@@ -53,7 +58,7 @@ def label_source(y: Any, similarity: Any, n_points: int) -> PairSource | None:
 def pair_source(
     vectors: NDArray[np.float32], y: Any, similarity: Any, n_neighbors: int, rng: np.random.Generator
 ) -> PairSource:
-    """The source of labelled pairs: of ``similarity`` if given, else of ``y``, else of the vectors' distances.
+    """The source of labelled pairs: ``similarity`` if given, else the classes ``y``, else the vectors' distances.
 
     Examples
     --------

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from .._types import I8, I32, I64
 from ..errors import InvalidInputError
-from ._base import I8, I32, I64, PairSource, random_pairs, without_selves
+from ._base import PairSource, random_pairs, without_selves
 
 MAX_TRIES = 50
+"""Rejection sampling gives up after this many rounds."""
+
 ESTIMATE_PAIRS = 200_000
+"""Up to this many pairs, similar ones are counted; of more, this many random pairs give an estimate."""
 
 
 def class_source(y: Any, n_points: int) -> PairSource:
@@ -28,7 +32,7 @@ def class_source(y: Any, n_points: int) -> PairSource:
         array = array[:, 0]
     if array.ndim not in (1, 2) or len(array) != n_points:
         raise InvalidInputError(
-            f"y must hold one label a vector, or one row of label indicators, for {n_points} vectors; "
+            f"y must hold one label per vector, or one row of label indicators, for {n_points} vectors; "
             f"got the shape {array.shape}"
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
@@ -137,7 +141,7 @@ class LabelSets(PairSource):
         return shared
 
     def _draw_similar(self, rng: np.random.Generator, size: int) -> I32:
-        """Two members of a label; a pair that shares m labels could come m ways, so it stays in m-th cases."""
+        """Two members of a random label; a pair with m common labels is kept with probability 1/m."""
 
         def draw(wanted: int) -> I32:
             drawn = _choose(rng, self._sizes * (self._sizes - 1.0), wanted)
@@ -152,17 +156,12 @@ class LabelSets(PairSource):
         return draw_until(draw, size, "similar")
 
     def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
-        def draw(wanted: int) -> I32:
-            pairs = random_pairs(rng, wanted, self.n_points)
-            apart: I32 = pairs[self.labels_of(pairs) == 0]
-            return apart
-
-        return draw_until(draw, size, "dissimilar")
+        return draw_dissimilar(self, rng, size)
 
 
-def draw_until(draw: Callable[[int], I32], size: int, kind: str) -> I32:
-    """``size`` pairs from a function that gives some of as many as it is asked for."""
-    parts: list[I32] = [np.empty((0, 2), np.int32)]
+def draw_until(draw: Callable[[int], I32], size: int, kind: str, width: int = 2) -> I32:
+    """``size`` pairs (rows of ``width`` 2) by rejection sampling: ``draw(n)`` returns at most n of them."""
+    parts: list[I32] = [np.empty((0, width), np.int32)]
     missing = size
     for _ in range(MAX_TRIES):
         if missing <= 0:
@@ -172,6 +171,17 @@ def draw_until(draw: Callable[[int], I32], size: int, kind: str) -> I32:
     else:
         raise InvalidInputError(f"hardly any pair is {kind}: nothing can be learned from such labels")
     return np.concatenate(parts)
+
+
+def draw_dissimilar(source: PairSource, rng: np.random.Generator, size: int) -> I32:
+    """``size`` dissimilar pairs of a source, by rejection sampling from all pairs."""
+
+    def draw(wanted: int) -> I32:
+        pairs = random_pairs(rng, wanted, source.n_points)
+        apart: I32 = pairs[source.labels_of(pairs) == 0]
+        return apart
+
+    return draw_until(draw, size, "dissimilar")
 
 
 def _choose(rng: np.random.Generator, weights: NDArray[np.float64], size: int) -> I64:

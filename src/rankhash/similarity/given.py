@@ -1,4 +1,4 @@
-"""Pairs that the user gives: a matrix or triplets; what is not given is unknown."""
+"""Given pairs, as a matrix or as rows (i, j, s); all other pairs are unknown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from .._types import I8, I32, I64, U8
 from ..errors import InvalidInputError
-from ._base import I8, I32, I64, U8, UNKNOWN, PairSource, pair_keys, without_selves
+from ._base import UNKNOWN, PairSource, pair_keys, without_selves
 
 FORMS = (
     "similarity must be a sparse or dense matrix (n, n) or rows (i, j, s), with s = 1 for similar and 0 or -1 for "
@@ -29,8 +30,8 @@ def given_source(similarity: Any, n_points: int) -> GivenPairs:
     rows (i, j, s)      s = 1       s = 0 or -1     no row
     ==================  ==========  ==========  ===================
 
-    An array of shape (3, 3) for three points is taken as a matrix. Some operations of SciPy drop stored
-    zeros: -1 is the safer mark.
+    An array of shape (3, 3) for three points is read as a matrix. Some operations of SciPy drop stored zeros, so
+    that -1 is the safer mark for dissimilar pairs.
 
     >>> source = given_source([(0, 1, 1), (1, 2, -1)], n_points=3)
     >>> source.labels_of(np.int32([[1, 0], [2, 1], [0, 2]])).tolist()
@@ -82,7 +83,7 @@ def _check_square(shape: tuple[int, ...], n_points: int) -> None:
 
 
 def _settle(pairs: I32, labels: U8, n_points: int) -> tuple[I64, U8]:
-    """Every pair once, as a sorted key; those that are given both ways are left out, with a warning."""
+    """Sorted keys of distinct pairs, and their labels; contradictory pairs are left out with a warning."""
     keys, place = np.unique(pair_keys(pairs, n_points), return_inverse=True)
     given = np.bincount(place, minlength=len(keys))
     similar = np.bincount(place, weights=labels, minlength=len(keys))
@@ -101,6 +102,8 @@ def _settle(pairs: I32, labels: U8, n_points: int) -> tuple[I64, U8]:
 class GivenPairs(PairSource):
     """Pairs by their sorted keys ``i * n_points + j``, i < j, and their labels."""
 
+    is_partial = True
+
     def __init__(self, keys: I64, labels: U8, n_points: int) -> None:
         self.keys, self.labels, self.n_points = keys, labels, n_points
         self._by_kind = keys[labels == 0], keys[labels == 1]
@@ -111,6 +114,10 @@ class GivenPairs(PairSource):
     def pairs(self) -> I32:
         """All pairs ``(t, 2)``."""
         return np.stack(np.divmod(self.keys, self.n_points), axis=1).astype(np.int32)
+
+    def labelled_rows(self) -> I64:
+        """The points of the given pairs, ascending."""
+        return np.unique(self.pairs).astype(np.int64)
 
     def labels_of(self, pairs: I32) -> I8:
         """The given label, or -1."""

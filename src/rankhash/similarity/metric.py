@@ -1,4 +1,4 @@
-"""Pairs from distances: two points are similar if they are among the closest pairs of all."""
+"""Pairs from distances: two points are similar if their distance is below one radius for all points."""
 
 from __future__ import annotations
 
@@ -7,46 +7,59 @@ from functools import cached_property
 
 import numpy as np
 
+from .._types import F32, F64, I8, I32, I64
 from ..errors import InvalidInputError
-from ._base import F32, F64, I8, I32, I64, PairSource, random_pairs, without_selves
-from .classes import draw_until
+from ._base import PairSource, random_pairs, without_selves
+from .classes import draw_dissimilar
 
 MAX_EXACT_POINTS = 4096
-"""With more points, neighbours are looked for from a sample of the points only."""
+"""Up to this number of points, the radius is exact; above, it is estimated from SEED_POINTS random points."""
 
 SEED_POINTS = 2048
-REFERENCES, NEAREST_REFERENCES = 4096, 4
-"""Points that the others are compared with for their surroundings, and how many of them are in these at least."""
+"""Random points whose distances to all points give the radius."""
 
-LEAST_SURROUNDINGS = 0.05
-"""How wide they are at least, in units of their mean width: among copies of a point there is nothing else near."""
+REFERENCES, MIN_RANK = 4096, 4
+"""Local scales are distances to one of this many random reference points, at least to the MIN_RANK-th nearest."""
 
-BLOCK_FLOATS, LEAST_ROWS = 1 << 20, 8
-TIE_PAIRS = 10_000
-MAX_SIMILAR = 0.99
+MIN_LOCAL_SCALE = 0.05
+"""Lower limit of local scales, relative to their mean; duplicates of a point would have the scale 0."""
+
+BLOCK_FLOATS, MIN_BLOCK_ROWS = 1 << 20, 8
+"""Entries of a block of distances, and its least number of rows."""
+
+TIE_PAIRS, MAX_SIMILAR = 10_000, 0.99
+"""If more than MAX_SIMILAR of TIE_PAIRS random pairs are similar, the distances tell nothing apart."""
+
 MAX_TIES = 4
+"""Pairs at the radius are kept up to this multiple of the wanted number of pairs."""
+
+SPREAD_PAIRS = 20_000
+"""Similar pairs whose mean squared distance is measured."""
+
 ROUNDING = 1e-6
+"""Relative margin of the radius, so that the pair that defines it is inside."""
 
 
 class MetricNeighbors(PairSource):
     """Points are similar if their Euclidean distance is at most ``radius``.
 
-    The radius is the one that gives a point ``n_neighbors`` others on average. Up to 4096 points it is exact;
-    beyond that it comes from the distances of 2048 random points to all others, and the similar pairs that
-    are drawn contain one of these. Distances are computed in blocks: there is never an array of n × n.
+    The radius is such that a point has ``n_neighbors`` similar points on average. Up to 4096 points it is exact. Above,
+    it comes from the distances of 2048 random points to all points, and every drawn similar pair contains one of the
+    2048. Distances are computed in blocks, never as an array of n × n.
 
-    Where points lie densely, one radius gives them hundreds of neighbours, and others none. Pairs are *locally close*
-    by their squared distance in units of how far both points' last neighbours are, so that all points have some; there
-    are as many of these pairs as of similar ones.
+    One radius gives points in dense regions hundreds of neighbours, and points in sparse regions none. Two points are
+    *locally close* if d² / (r r') is small, with d their distance and r, r' their local scales: the distance to their
+    ``n_neighbors``-th neighbour. As many pairs are locally close as are similar.
 
-    If the vectors had ``one_length`` before some of their dimensions were left out, those with the largest inner
-    products were the closest: they are told by 2 (R² - x·y) instead of the squared distance, R being the largest
-    length.
+    With ``one_length`` (False by default) the vectors had equal lengths before dimensions were dropped. Pairs are then
+    compared by 2 (R² - x·y) instead of |x - y|², with R the largest length.
 
     >>> source = MetricNeighbors(np.float32([[0], [1], [5], [6], [20]]), 1, np.random.default_rng(0))
     >>> round(source.radius, 3), source.n_similar, source.n_dissimilar
     (1.0, 2.0, 8.0)
     """
+
+    is_metric = True
 
     def __init__(
         self,
@@ -60,9 +73,9 @@ class MetricNeighbors(PairSource):
         self.n_points = n = len(vectors)
         self.n_neighbors = n_neighbors = _possible(n_neighbors, n)
         self._lengths = squared_lengths(vectors)
-        self._lost = self._lengths.max() - self._lengths if one_length else None
-        if self._lost is not None:
-            self._lengths += self._lost
+        self._lost_squares = self._lengths.max() - self._lengths if one_length else None
+        if self._lost_squares is not None:
+            self._lengths += self._lost_squares
         self._local_rng = rng.spawn(1)[0]
         exact = n <= MAX_EXACT_POINTS
         seeds = np.arange(n) if exact else np.sort(rng.choice(n, SEED_POINTS, replace=False))
@@ -86,32 +99,49 @@ class MetricNeighbors(PairSource):
         return without_selves(self._apart_among(rows) <= self.radius * self.radius, rows)
 
     def both_among(self, rows: I64) -> tuple[I8, I8]:
-        """The same labels, and those that are 1 where two points are locally close."""
-        squares, units = self._apart_among(rows), self._units[rows]
+        """The labels of ``labels_among``, and labels that are 1 where two points are locally close."""
+        squares, scales = self._apart_among(rows), self._local_scales[rows]
         labels = without_selves(squares <= self.radius * self.radius, rows)
-        squares /= units
-        squares /= units[:, None]
+        squares /= scales
+        squares /= scales[:, None]
         return labels, without_selves(squares <= self._local_square, rows)
 
+    def squares_to(self, queries: F32, rows: I64) -> F32:
+        """Squared distances of ``queries`` to the points ``rows``; up to a constant with ``one_length``."""
+        squares: F32 = queries @ self.vectors[rows].T
+        squares *= -2
+        if self._lost_squares is None:
+            squares += self._lengths[rows]
+            squares += squared_lengths(queries)[:, None]
+        return squares
+
     @cached_property
-    def _units(self) -> F32:
-        return surroundings(self.vectors, self._lengths, self.n_neighbors, self._local_rng)
+    def spread(self) -> float:
+        """√(mean squared distance of similar pairs / 2d): the standard deviation of similar points along an axis."""
+        pairs = self._similar[:: -(-len(self._similar) // SPREAD_PAIRS)]
+        return float(np.sqrt(squared_distances(self.vectors, pairs).mean() / (2 * self.vectors.shape[1])))
+
+    @cached_property
+    def _local_scales(self) -> F32:
+        return local_scales(self.vectors, self._lengths, self.n_neighbors, self._local_rng)
 
     @cached_property
     def _local_square(self) -> float:
         rows = np.sort(self._local_rng.choice(self.n_points, min(SEED_POINTS, self.n_points), replace=False))
-        squares = self._apart_among(rows) / self._units[rows] / self._units[rows, None]
+        squares = self._apart_among(rows) / self._local_scales[rows] / self._local_scales[rows, None]
         return float(np.quantile(squares[np.triu_indices(len(rows), 1)], self.similar_rate))
 
     def subset(self, rows: I64) -> MetricNeighbors:
         """The neighbours among some of the points, with a radius of their own."""
-        rng, one_length = np.random.default_rng(0), self._lost is not None
+        rng, one_length = np.random.default_rng(0), self._lost_squares is not None
         return MetricNeighbors(self.vectors[rows], self.n_neighbors, rng, one_length=one_length)
 
     def _apart(self, pairs: I32) -> F64:
-        """The squared distance of each pair, as it was before dimensions were left out."""
+        """The squared distance of each pair; with ``one_length``, that before dimensions were dropped."""
         squares = squared_distances(self.vectors, pairs)
-        return squares if self._lost is None else squares + self._lost[pairs].sum(axis=1, dtype=np.float64)
+        return (
+            squares if self._lost_squares is None else squares + self._lost_squares[pairs].sum(axis=1, dtype=np.float64)
+        )
 
     def _apart_among(self, rows: I64) -> F32:
         points, lengths = self.vectors[rows], self._lengths[rows]
@@ -122,11 +152,11 @@ class MetricNeighbors(PairSource):
         return squares
 
     def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
-        """The closest pairs of a seed and any point: as many as there are neighbours, and ties."""
+        """The closest pairs of a seed point and any point: n_neighbors per point on average, and ties."""
         lengths = self._lengths
         keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
         best, found, limit = np.empty(0, np.float32), np.empty((0, 2), np.int32), np.float32(np.inf)
-        step = max(LEAST_ROWS, BLOCK_FLOATS // self.n_points)
+        step = max(MIN_BLOCK_ROWS, BLOCK_FLOATS // self.n_points)
         for start in range(0, len(seeds), step):
             rows = seeds[start : start + step]
             block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
@@ -152,12 +182,7 @@ class MetricNeighbors(PairSource):
         return drawn
 
     def _draw_dissimilar(self, rng: np.random.Generator, size: int) -> I32:
-        def draw(wanted: int) -> I32:
-            pairs = random_pairs(rng, wanted, self.n_points)
-            apart: I32 = pairs[self.labels_of(pairs) == 0]
-            return apart
-
-        return draw_until(draw, size, "dissimilar")
+        return draw_dissimilar(self, rng, size)
 
 
 def squared_lengths(vectors: F32) -> F32:
@@ -166,24 +191,27 @@ def squared_lengths(vectors: F32) -> F32:
     return lengths
 
 
-def surroundings(vectors: F32, lengths: F32, n_neighbors: int, rng: np.random.Generator) -> F32:
-    """How far each point's last neighbour is, judged by some random points, in units of the mean over all points."""
+def local_scales(vectors: F32, lengths: F32, n_neighbors: int, rng: np.random.Generator) -> F32:
+    """The distance of each point to its ``n_neighbors``-th neighbour, relative to the mean of these distances.
+
+    It is estimated from the distances to 4096 random reference points.
+    """
     n = len(vectors)
     references = np.sort(rng.choice(n, min(REFERENCES, n), replace=False))
-    nearest = min(max(NEAREST_REFERENCES, round(n_neighbors * len(references) / n)), len(references) - 1)
+    rank = min(max(MIN_RANK, round(n_neighbors * len(references) / n)), len(references) - 1)
     near = np.empty(n, np.float32)
     step = max(1, BLOCK_FLOATS // len(references))
     for start in range(0, n, step):
         rows = slice(start, start + step)
         squares = lengths[rows, None] + lengths[references] - 2 * (vectors[rows] @ vectors[references].T)
         squares[references == np.arange(n)[rows, None]] = np.inf
-        near[rows] = np.partition(squares, nearest - 1, axis=1)[:, nearest - 1]
+        near[rows] = np.partition(squares, rank - 1, axis=1)[:, rank - 1]
     wide = np.sqrt(np.maximum(near, 0))
     mean = wide.mean(dtype=np.float64)
     if not mean > 0:
         return np.ones(n, np.float32)
-    units: F32 = np.maximum(wide / np.float32(mean), np.float32(LEAST_SURROUNDINGS))
-    return units
+    scales: F32 = np.maximum(wide / np.float32(mean), np.float32(MIN_LOCAL_SCALE))
+    return scales
 
 
 def within_radius(vectors: F32, pairs: I32, radius: float) -> I8:
@@ -203,7 +231,7 @@ def squared_distances(vectors: F32, pairs: I32) -> F64:
 
 
 def _possible(n_neighbors: int, n: int) -> int:
-    """``n_neighbors``, or fewer with a warning if that would make more than half of the pairs similar."""
+    """``n_neighbors``, reduced with a warning if more than half of the pairs would be similar."""
     if n < 3:
         raise InvalidInputError(
             f"neighbours can be told from others among 3 vectors or more, got n_samples={n}; pass y or similarity"

@@ -70,7 +70,7 @@ def test_back_and_forward_go_through_the_searches(shown, collections):
     expect_answer(page, collections["digits"], 8, scoring="weighted")
     page.go_back()
     expect_answer(page, collections["digits"], 8)
-    expect(page.get_by_role("radio", name="Hamming")).to_be_checked()
+    expect(page.get_by_role("radio", name="Auto")).to_be_checked()
     page.go_back()
     expect_answer(page, collections["digits"], 3)
     page.go_forward()

@@ -100,7 +100,7 @@ def test_token_is_asked_for_and_pictures_of_a_folder_are_shown(visit, collection
                 opened.page.get_by_label("Token").last.fill(token)
                 opened.page.get_by_role("button", name="Open").click()
                 if token == "wrong":
-                    expect(opened.page.locator("dialog")).to_contain_text("the token is not that of the server")
+                    expect(opened.page.locator("dialog")).to_contain_text("the token is wrong")
             ready(opened.page)
             expect(opened.page.locator(".card img")).to_have_count(1)
             assert opened.page.locator(".card img").evaluate("image => image.naturalWidth") == 9

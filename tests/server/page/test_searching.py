@@ -56,19 +56,19 @@ def paths(strip, selector):
 
 
 def test_histogram_counts_all_items_and_marks_those_found(shown, collections):
-    page = shown("?id=17&radius=5").page
+    page = shown("?id=17&radius=5&scoring=hamming").page
     titles = page.locator("#histogram title").all_text_contents()
     numbers = [re.fullmatch(r"distance (\d+): ([\d,]+) items?, (\d+) found", title).groups() for title in titles]
     assert [int(distance) for distance, _, _ in numbers] == list(range(33))
     assert sum(int(n.replace(",", "")) for _, n, _ in numbers) == 1797
-    distances = collections["digits"].search_ids([17], 10, radius=5).distances[0]
+    distances = collections["digits"].search_ids([17], 10, radius=5, scoring="hamming").distances[0]
     hits = np.bincount(distances[np.isfinite(distances)].astype(int), minlength=33)
     assert [int(hit) for _, _, hit in numbers] == hits.tolist()
     assert page.locator("#histogram .radius").count() == 1
 
 
 def test_true_neighbours_are_marked_and_counted(shown, collections):
-    page = shown("?id=24").page
+    page = shown("?id=24&scoring=hamming").page
     expect(page.locator("#summary")).to_contain_text("recall")
     true = set(collections["digits"].search_ids([24], 10, rerank=1797).ids[0])
     marks = [text == "✓" for text in page.locator(".rows .truth").all_inner_texts()]
@@ -93,7 +93,7 @@ def test_switches_change_the_answer(shown, collections):
     page.locator("#rerank").uncheck()
     page.locator("#k").fill("3")
     page.keyboard.press("Enter")
-    expect_answer(page, digits, 24, k=3)
+    expect_answer(page, digits, 24, k=3, scoring="hamming")
 
 
 def test_only_what_the_collection_offers_can_be_chosen(shown, collections):
@@ -104,8 +104,9 @@ def test_only_what_the_collection_offers_can_be_chosen(shown, collections):
     expect(page.locator("#reranking")).to_be_hidden()
     expect(page.locator("#kind")).to_be_hidden()
     answer = collections["wines"].search_ids(["wine-1"], 10)
-    expect(page.locator(".found .id")).to_have_text(list(answer.ids[0]))
-    assert "cultivar 1" in page.locator(".card").first.inner_text()
+    expect(page.locator(".found .name")).to_have_text(list(answer.ids[0]))  # a cultivar is no title, so that the id is
+    assert page.locator(".card .name").first.inner_text() == "wine-1"
+    assert "alcohol 14.23" in page.locator(".card").first.inner_text()
 
 
 def test_radius_leaves_out_and_says_when_nothing_is_left(shown, collections):

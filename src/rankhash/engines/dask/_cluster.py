@@ -1,44 +1,39 @@
-"""The cluster that does the work: a client that is given, the current one, or a small cluster of our own."""
+"""The Dask cluster that does the work: a given client, the current client, or a local cluster started here."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from distributed import Client, LocalCluster, as_completed, futures_of, wait
+from distributed import Client, LocalCluster, futures_of, wait
 from distributed.client import ClosedClientError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from ..._kernels import default_threads
 from ...errors import EngineError, InvalidInputError
-from ...hashers._progress import FitProgress
+from ...hashers.progress import FitProgress
 
 TIMEOUT = 30.0
 """Seconds to wait for a scheduler, then for its first worker, and for another one if all are lost."""
 
-LOOK_AGAIN = 2.0
-"""Seconds after which somebody who waits asks whether there are any workers left."""
+LOOK_AGAIN = 0.5
+"""Seconds between two checks for progress and for remaining workers while waiting."""
 
 ClientLike: TypeAlias = "Client | str | None"
-T = TypeVar("T")
 
 
 class Cluster:
-    """A client, and whether it is ours to close."""
+    """A client, with what must be closed with it (``started``)."""
 
     def __init__(self, client: Client, started: Sequence[Any], timeout: float = TIMEOUT) -> None:
         self.client = client
         self._started = started
         self._timeout = timeout
-
-    def workers(self) -> list[str]:
-        """The addresses of all workers, sorted."""
-        return sorted(self.client.nthreads())
 
     def close(self) -> None:
         """Close what was started here; a client that was given stays as it is."""
@@ -48,7 +43,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def plain_errors(self, doing: str) -> Iterator[None]:
-        """Turn what Dask raises when workers or the scheduler are lost into one sentence."""
+        """A block in which Dask's errors about lost workers, schedulers and clients become ``EngineError``."""
         try:
             yield
         except KilledWorker as error:
@@ -68,42 +63,51 @@ class Cluster:
     def gather(self, futures: Any, doing: str) -> Any:
         """The results of futures; the first error of a task is raised as it is."""
         with self.plain_errors(doing):
-            self._wait(futures, doing)
+            self.watch(futures_of(futures), doing)
             return self.client.gather(futures)
 
-    def _wait(self, futures: Any, doing: str) -> None:
-        """Wait until all futures are done, but not for ever if there is nobody left to work on them."""
-        deadline = None
-        while True:
-            try:
-                with self.client.as_current():
-                    wait(futures_of(futures), timeout=LOOK_AGAIN)
-                return
-            except (asyncio.TimeoutError, TimeoutError):
-                now = time.monotonic()
-                if self.client.nthreads():
-                    deadline = None
-                elif deadline is None:
-                    deadline = now + self._timeout
-                elif now > deadline:
-                    raise EngineError(
-                        f"all workers were lost while {doing}, and for {self._timeout:g} s no other has come; "
-                        "start some and repeat it"
-                    ) from None
-
     def follow(self, futures: Sequence[Any], title: str, *, shown: bool) -> None:
-        """Wait until all futures are done, with a bar if that takes a while; the first error is raised at once."""
+        """Wait until all futures are done, with a progress bar if that takes long; raise the first error."""
         with self.plain_errors(title), FitProgress(len(futures), title, shown=shown) as progress:
-            for future in as_completed(futures, loop=self.client.loop):
+            self.watch(futures, title, progress)
+
+    def watch(self, futures: Sequence[Any], doing: str, progress: FitProgress | None = None) -> None:
+        """Wait until all futures are done. Raises when a task fails, or when no worker is left for ``timeout`` seconds.
+
+        ``progress`` (None) advances by one for every future that is done.
+        """
+        deadline, n_done = None, 0
+        while n_done < len(futures):
+            with self.client.as_current(), contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                wait(futures, timeout=LOOK_AGAIN)
+            done = [future for future in futures if future.done()]
+            for future in done:
                 if future.status != "finished":
                     future.result()
-                progress.advance()
+            if progress is not None:
+                for _ in range(len(done) - n_done):
+                    progress.advance()
+            n_done = len(done)
+            if n_done < len(futures):
+                deadline = self._check_workers(deadline, doing)
+
+    def _check_workers(self, deadline: float | None, doing: str) -> float | None:
+        """When waiting ends if no worker comes; None while there are workers."""
+        now = time.monotonic()
+        if self.client.nthreads():
+            return None
+        if deadline is not None and now > deadline:
+            raise EngineError(
+                f"all workers were lost while {doing}, and for {self._timeout:g} s no other has come; "
+                "start some and repeat it"
+            )
+        return now + self._timeout if deadline is None else deadline
 
 
 def connect(client: ClientLike, *, timeout: float = TIMEOUT) -> Cluster:
     """The cluster of ``client``: a client, the address of a scheduler, or None for the current client if there is one.
 
-    Otherwise a local cluster is started with a process for every core; it ends with :meth:`Cluster.close`.
+    Otherwise a local cluster is started with one process per core; ``Cluster.close`` ends it.
 
     Raises
     ------
@@ -162,9 +166,3 @@ def connected(client: ClientLike, *, timeout: float = TIMEOUT) -> Iterator[Clust
         yield cluster
     finally:
         cluster.close()
-
-
-def spread(items: Iterable[T], workers: Sequence[str]) -> Iterator[tuple[T, str]]:
-    """Every item with the worker that it should go to, in turns."""
-    for i, item in enumerate(items):
-        yield item, workers[i % len(workers)]

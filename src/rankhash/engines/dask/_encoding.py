@@ -16,11 +16,11 @@ from ...hashers import HASHERS, Hasher, hasher_from_bytes, hasher_to_bytes
 
 
 def encode(array: da.Array, hasher: Hasher) -> da.Array:
-    """The codes ``(n, n_bytes)`` of a Dask array of vectors ``(n, d)``, computed when they are asked for.
+    """The codes ``(n, n_bytes)`` of a Dask array of vectors ``(n, d)``, as a lazy Dask array.
 
-    Blocks of rows stay as they are, each encoded by one thread; blocks that split the features are joined. The hasher
-    is one node of the graph: it goes to every worker once. Values are checked as ``hasher.encode`` does, when they
-    are computed.
+    Blocks of rows are kept, and one thread encodes each; blocks that split the features are merged. The hasher is one
+    node of the graph and is sent to every worker once. Values are checked when they are computed, as by
+    ``hasher.encode``.
 
     Examples
     --------
@@ -55,19 +55,19 @@ def encode(array: da.Array, hasher: Hasher) -> da.Array:
 
 
 def check_array(array: Any) -> None:
-    """Raise unless ``array`` is a Dask array of numbers with two dimensions."""
+    """Raise unless ``array`` is a two-dimensional Dask array of real numbers."""
     if not isinstance(array, da.Array):
         raise InvalidInputError(
             f"array must be a dask array, got {type(array).__name__}; dask.array.from_array(X, chunks=…) makes one"
         )
     if array.ndim != 2:
-        raise InvalidInputError(f"array must hold vectors, one a row, got the shape {array.shape}")
+        raise InvalidInputError(f"array must hold vectors, one per row, got the shape {array.shape}")
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"array must hold real numbers, got {array.dtype}")
 
 
 def check_hasher(hasher: Any) -> None:
-    """Raise unless workers can make ``hasher`` again: they know the methods of this library only."""
+    """Raise unless workers can restore ``hasher``: it must be of a class of this library."""
     if not isinstance(hasher, Hasher) or HASHERS.get(type(hasher).__name__) is not type(hasher):
         raise InvalidInputError(
             f"hasher must be one of rankhash, which workers know by name, got {type(hasher).__name__}; "
@@ -87,5 +87,5 @@ def _encode_block(block: NDArray[Any], carried: bytes, block_id: tuple[int, ...]
 
 @lru_cache(maxsize=4)
 def _restored(carried: bytes) -> Hasher:
-    """The hasher of a worker; bytes keep their hash, so that finding it again costs nothing."""
+    """The hasher, restored once per worker; the cache key is cheap, since bytes keep their hash."""
     return hasher_from_bytes(carried, "the graph")

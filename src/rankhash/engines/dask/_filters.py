@@ -1,4 +1,4 @@
-"""A filter over all codes, cut into one for every shard."""
+"""A filter over all ids, split into one filter per shard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Span:
-    """A shard's share of the ids: how many codes, and their smallest and largest id among all codes."""
+    """The number of codes of a shard, the offset of its ids, and its smallest and largest id among all codes."""
 
     size: int
     offset: int
@@ -22,16 +22,17 @@ class Span:
     last: int
 
 
-def cut(chosen: Any, spans: Sequence[Span], *, ascending: bool) -> list[NDArray[Any] | None]:
-    """The filter of each shard, in the form that :meth:`rankhash.FlatIndex.search` takes; None: it finds nothing there.
+def cut(chosen: Any, spans: Sequence[Span], *, ascending: bool, packed: bool = True) -> list[NDArray[Any] | None]:
+    """The filter of each shard in a form that its search takes; None where nothing of the shard passes.
 
-    ``ascending`` says that all ids of a shard are below those of the next.
+    ``ascending`` says that all ids of a shard are below those of the next shard, ``packed`` (True) that masks become
+    bitmaps.
     """
     chosen = np.asarray(chosen)
     if chosen.ndim != 1:
         raise InvalidInputError(f"filter must be one-dimensional, got the shape {chosen.shape}")
     if chosen.dtype == bool or chosen.dtype == np.uint8:
-        return _cut_mask(chosen, spans, ascending)
+        return _cut_mask(chosen, spans, ascending, packed)
     if chosen.dtype.kind not in "iu" and chosen.size:
         raise InvalidInputError(f"filter must be ids, a boolean mask or a uint8 bitmap, got {chosen.dtype}")
     ids = np.unique(chosen.astype(np.int64))
@@ -42,7 +43,7 @@ def cut(chosen: Any, spans: Sequence[Span], *, ascending: bool) -> list[NDArray[
     return parts
 
 
-def _cut_mask(mask: NDArray[Any], spans: Sequence[Span], ascending: bool) -> list[NDArray[Any] | None]:
+def _cut_mask(mask: NDArray[Any], spans: Sequence[Span], ascending: bool, packed: bool) -> list[NDArray[Any] | None]:
     if not ascending:
         raise InvalidInputError(
             "a mask says which of the ids in ascending order may be found, but here they go back and forth between "
@@ -52,12 +53,13 @@ def _cut_mask(mask: NDArray[Any], spans: Sequence[Span], ascending: bool) -> lis
     expected = n if mask.dtype == bool else -(-n // 8)
     if len(mask) != expected:
         what = "a boolean mask" if mask.dtype == bool else "a uint8 bitmap"
-        raise InvalidInputError(f"{what} over {n} codes must have {expected} entries, got {len(mask)}")
+        raise InvalidInputError(f"{what} over {n} ids must have {expected} entries, got {len(mask)}")
     flags = mask if mask.dtype == bool else np.unpackbits(mask, count=n, bitorder="little").view(bool)
     parts: list[NDArray[Any] | None] = []
     start = 0
     for span in spans:
         part = flags[start : start + span.size]
-        parts.append(np.packbits(part, bitorder="little") if part.any() else None)
+        form = np.packbits(part, bitorder="little") if packed else part
+        parts.append(form if part.any() else None)
         start += span.size
     return parts

@@ -1,4 +1,4 @@
-"""Learning from a Dask array: a sample of its vectors, or of given pairs, is learned from."""
+"""Fitting a hasher to a sample of a Dask array, or to given pairs of its rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dask.sizeof import sizeof
 from distributed import futures_of
 from numpy.typing import NDArray
 
+from ..._checks import check_integer
+from ..._types import I64
 from ...errors import InvalidInputError
 from ...hashers import Hasher
-from ...hashers._pairs import Problem, _some_rows
-from ...hashers._parameters import as_random_state, check_integer
+from ...hashers.parameters import as_random_state
+from ...hashers.training import PairPool, sample_rows
 from ._cluster import TIMEOUT, ClientLike, Cluster, connected
 from ._encoding import check_array
 
-I64 = NDArray[np.int64]
-
 MAX_POINTS = 100_000
-"""Vectors that are drawn for hashers without a parameter ``max_points``."""
+"""Sample size for hashers without a parameter ``max_points``."""
 
 
 def fit(
@@ -37,12 +37,11 @@ def fit(
     timeout: float = TIMEOUT,
     verbose: bool = True,
 ) -> Hasher:
-    """The hasher itself, after it has learned from a sample of a Dask array of vectors ``(n, d)``.
+    """The hasher itself, fitted to a random sample of a Dask array of vectors ``(n, d)``.
 
-    The workers draw the sample and send only that; its rows follow from the hasher's ``random_state``, not from the
-    blocks. Of an array that is smaller than the sample all is taken, in order: the result is then that of
-    ``hasher.fit``. The functions of RSH, which do not depend on each other, are learned on the workers; other methods
-    learn in this process.
+    The workers draw the sample and send nothing else. Its rows depend on the hasher's ``random_state``, not on the
+    blocks. An array that is smaller than the sample is used whole, with the result of ``hasher.fit``. The functions of
+    RSH are independent and are learned on the workers; other methods learn in this process.
 
     Parameters
     ----------
@@ -51,22 +50,22 @@ def fit(
     array
         The vectors; the lengths of its blocks must be known.
     y
-        Class labels ``(n,)``, or an indicator matrix ``(n, n_labels)``, as a Dask array or an array.
+        Class labels ``(n,)``, or an indicator matrix ``(n, n_labels)``: a Dask array or an array. Default None.
     similarity
         Given pairs: rows (i, j, s), where i and j number the vectors, and s is 1 for similar and 0 or -1 for
-        dissimilar ones. Only vectors that occur in the pairs are read; of too many pairs some are drawn.
+        dissimilar ones. Only vectors that occur in the pairs are read; too many pairs are sampled. Default None.
     max_points
-        The size of the sample; None takes the hasher's ``max_points``, or 100 000.
+        The size of the sample. Default None: the hasher's ``max_points``, or 100 000 for hashers without it.
     max_blocks
-        Read no more than so many blocks, drawn at random, for arrays that take too long to read as a whole. The sample
-        then depends on the blocks.
+        The number of randomly chosen blocks to read, for arrays that take too long to read whole; the sample then
+        depends on the blocks. Default None: all blocks.
     client
-        A client, the address of a scheduler, or None: the current client, else a cluster of local processes that is
-        closed afterwards.
+        A client, or the address of a scheduler. Default None: the current client, or else a cluster of local
+        processes that is closed afterwards.
     timeout
-        Seconds to wait for a scheduler and its first worker.
+        Seconds to wait for the scheduler and its first worker. Default 30.
     verbose
-        Whether a progress bar is shown on a terminal while the sample is drawn for more than a second.
+        Whether a progress bar is shown on a terminal if drawing takes more than a second. Default True.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def _drawn_rows(rng: np.random.Generator, lengths: tuple[int, ...], size: int, m
     if max_blocks is not None:
         check_integer("max_blocks", max_blocks, 1, 2**31 - 1)
     if max_blocks is None or max_blocks >= len(lengths):
-        return _some_rows(rng, sum(lengths), size)
+        return None if sum(lengths) <= size else sample_rows(rng, sum(lengths), size)
     blocks = np.sort(rng.choice(len(lengths), max_blocks, replace=False))
     counts = np.asarray(lengths, np.int64)[blocks]
     starts = np.concatenate([[0], np.cumsum(lengths)])[blocks]
@@ -129,7 +128,10 @@ def _drawn_rows(rng: np.random.Generator, lengths: tuple[int, ...], size: int, m
 
 
 def _drawn_pairs(rng: np.random.Generator, similarity: Any, n: int, size: int) -> tuple[I64, NDArray[Any]]:
-    """The rows that pairs are about, and pairs of places among them: as many pairs as ``size`` vectors allow."""
+    """The rows that occur in the pairs, and the pairs as positions among these rows.
+
+    Pairs are sampled so that at most ``size`` rows occur in them.
+    """
     given = np.asarray(similarity)
     if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iuf":
         raise InvalidInputError(f"similarity must be rows (i, j, s), got {given.dtype} of the shape {given.shape}")
@@ -153,7 +155,7 @@ def _too_few(size: int) -> Any:
 
 
 def _fetched(cluster: Cluster, array: Any, rows: I64 | None, verbose: bool) -> NDArray[Any]:
-    """The rows of an array, drawn on the workers if that is where it is."""
+    """The rows of an array; those of a Dask array are collected on the workers."""
     wanted = array if rows is None else array[rows]
     if not isinstance(wanted, da.Array):
         result: NDArray[Any] = wanted
@@ -165,7 +167,7 @@ def _fetched(cluster: Cluster, array: Any, rows: I64 | None, verbose: bool) -> N
     return fetched
 
 
-@sizeof.register(Problem)  # type: ignore[untyped-decorator]
-def _size(problem: Problem) -> int:
-    """What a problem takes: joblib sends large things to the workers once, small ones with every function."""
-    return sum(sizeof(part) for part in (problem.x, problem.center, problem.pairs, problem.labels))
+@sizeof.register(PairPool)  # type: ignore[untyped-decorator]
+def _size(pool: PairPool) -> int:
+    """The size in bytes: joblib sends large objects to the workers once, small ones with every function."""
+    return sum(sizeof(part) for part in (pool.x, pool.center, pool.pairs, pool.labels))

@@ -1,12 +1,12 @@
-"""A saved DaskIndex: a folder of shards and a manifest, written so that there is always one whole version.
+"""A saved distributed index: a folder of shards and a manifest, which always holds one complete version.
 
 ::
 
-    manifest.safetensors            kind "shards": layout, version, has_ids; sizes (n,), heads (n, 32)
-    <version>-00000.safetensors     a FlatIndex each, in the order of the manifest
+    manifest.safetensors            kind "shards": layout or vectors, version, has_ids; sizes (n,), heads (n, 32)
+    <version>-00000.safetensors     a FlatIndex or VectorIndex each, in the order of the manifest
 
-``heads`` are the SHA-256 of each shard's header, which holds the checksums of its arrays: a shard that was damaged or
-exchanged is noticed. The manifest is replaced last, and then the shards of older versions are removed.
+``heads`` are the SHA-256 digests of the shards' headers. A header holds the checksums of its arrays, so a damaged or
+replaced shard is detected. The manifest is replaced last; then the shards of older versions are removed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import _files
+from ..._checks import check_choice, check_integer
 from ...codes import CodeLayout
 from ...errors import FileFormatError, LayoutMismatchError
 from ...index import FlatIndex
+from ...vector_index import VectorIndex
 
 MANIFEST = "manifest.safetensors"
 KIND = "shards"
@@ -33,10 +35,31 @@ SHARD = re.compile(r"[0-9a-f]{16}-\d{5,}\.safetensors")
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """What a folder holds."""
+class VectorShape:
+    """What the vectors of all shards have in common."""
 
-    layout: CodeLayout
+    metric: str
+    n_features: int
+
+    def __post_init__(self) -> None:
+        check_choice("metric", self.metric, ("cosine", "euclidean", "dot"))
+        check_integer("n_features", self.n_features)
+
+
+Shape: TypeAlias = "CodeLayout | VectorShape"
+Shard: TypeAlias = "FlatIndex | VectorIndex"
+
+
+def shape_of(shard: Shard) -> Shape:
+    """The layout of codes, or the metric and dimension of vectors."""
+    return shard.layout if isinstance(shard, FlatIndex) else VectorShape(shard.metric, shard.n_features or 0)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The contents of a folder: the shape of codes or vectors, and the size and header digest of each shard."""
+
+    shape: Shape
     version: str
     has_ids: bool
     sizes: NDArray[np.int64]
@@ -53,13 +76,14 @@ def shard_name(version: str, i: int) -> str:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make the shards of this manifest the folder's contents, and remove those of earlier ones."""
-    layout = manifest.layout
-    header = {
-        "layout": {"n_symbols": layout.n_symbols, "arity": layout.arity, "fingerprint": layout.fingerprint},
-        "version": manifest.version,
-        "has_ids": manifest.has_ids,
-    }
+    """Replace the folder's manifest, and remove the shards of other versions."""
+    shape = manifest.shape
+    facts: dict[str, Any]
+    if isinstance(shape, CodeLayout):
+        facts = {"layout": {name: getattr(shape, name) for name in ("n_symbols", "arity", "fingerprint")}}
+    else:
+        facts = {"vectors": asdict(shape)}
+    header = {**facts, "version": manifest.version, "has_ids": manifest.has_ids}
     _files.write_file(folder / MANIFEST, {"sizes": manifest.sizes, "heads": manifest.heads}, header, KIND)
     remove_shards(folder, keep=manifest.version)
 
@@ -73,19 +97,18 @@ def remove_shards(folder: Path, *, keep: str = "", only: str = "") -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The folder's manifest, after making sure that its parts fit together."""
+    """The folder's manifest, checked for consistency."""
     path = folder / MANIFEST
     if not path.exists():
-        raise FileNotFoundError(f"{folder} does not hold a saved DaskIndex: there is no {MANIFEST}")
+        raise FileNotFoundError(f"{folder} does not hold a saved DaskIndex or DaskVectorIndex: there is no {MANIFEST}")
     header, arrays = _files.read_file(path, KIND)
     try:
-        manifest = Manifest(
-            CodeLayout(**header["layout"]), header["version"], header["has_ids"], arrays["sizes"], arrays["heads"]
-        )
+        shape = VectorShape(**header["vectors"]) if "vectors" in header else CodeLayout(**header["layout"])
+        manifest = Manifest(shape, header["version"], header["has_ids"], arrays["sizes"], arrays["heads"])
     except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path} contradicts itself: {error}") from error
+        raise FileFormatError(f"{path} is inconsistent: {error}") from error
     if not _fits(manifest):
-        raise FileFormatError(f"{path} contradicts itself")
+        raise FileFormatError(f"{path} is inconsistent")
     return manifest
 
 
@@ -103,23 +126,23 @@ def _fits(manifest: Manifest) -> bool:
     )
 
 
-def save_shard(shard: FlatIndex, path: str) -> bytes:
-    """Write a shard, on the worker that has it, and return the checksum of its header."""
+def save_shard(shard: Shard, path: str) -> bytes:
+    """Write a shard on the worker that holds it; return the digest of its header."""
     shard.save(Path(path))
     return head_of(path)
 
 
-def load_shard(path: str, layout: CodeLayout, size: int, head: bytes, *, mmap: bool, verify: bool) -> FlatIndex:
-    """The shard of a file, after making sure that it is the one that the manifest means."""
+def load_shard(path: str, shape: Shape, size: int, head: bytes, *, mmap: bool, verify: bool) -> Shard:
+    """The shard of a file, which must be the one that the manifest names."""
     if not os.path.exists(path):
         raise FileNotFoundError(
             f"{path} cannot be seen by a worker; the folder must be on a disk that all workers share"
         )
-    shard = FlatIndex.load(path, mmap=mmap, verify=verify)
-    assert isinstance(shard, FlatIndex)
-    if shard.layout != layout:
+    kind: Any = FlatIndex if isinstance(shape, CodeLayout) else VectorIndex
+    shard: Shard = kind.load(path, mmap=mmap, verify=verify)
+    if shape_of(shard) != shape:
         raise LayoutMismatchError(
-            f"{path} holds {_shape(shard.layout)}, but the manifest says {_shape(layout)}; it belongs elsewhere"
+            f"{path} holds {_words(shape_of(shard))}, but the manifest says {_words(shape)}; it belongs elsewhere"
         )
     if len(shard) != size or head_of(path) != head:
         raise FileFormatError(f"{path} is not the shard that the manifest means; restore it, or save the index again")
@@ -136,10 +159,12 @@ def head_of(path: str) -> bytes:
         return hashlib.sha256(length + file.read(n_bytes)).digest()
 
 
-def _shape(layout: CodeLayout) -> str:
-    return f"{layout.n_symbols} symbols of arity {layout.arity} of the hasher {layout.fingerprint or 'unknown'}"
+def _words(shape: Shape) -> str:
+    if isinstance(shape, VectorShape):
+        return f"vectors of {shape.n_features} dimensions with the metric {shape.metric}"
+    return f"{shape.n_symbols} symbols of arity {shape.arity} of the hasher {shape.fingerprint or 'unknown'}"
 
 
 def as_folder(path: Any) -> Path:
-    """The folder as an absolute path, which means the same to every worker."""
+    """The folder as an absolute path, since workers have other working directories."""
     return Path(os.path.abspath(os.fspath(path)))

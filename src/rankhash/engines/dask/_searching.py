@@ -1,4 +1,4 @@
-"""A search on its way: queries in parts, through all shards, and back through a tree of merges.
+"""A search: batches of queries go to all shards, and the answers are merged in a tree.
 
 ::
 
@@ -12,33 +12,48 @@ from collections import deque
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from distributed import Future, as_completed
+from distributed import Future
 
-from ...hashers._progress import FitProgress
+from ...hashers.progress import FitProgress
 from ._cluster import Cluster
-from ._shards import Question, ask, merge, same
+from ._filters import cut
+from ._loading import Shards
+from ._shards import Question, ask, merge, resubmittable
 
 Asked: TypeAlias = tuple[Future, Any, int]
-"""A shard, its filter, and the number of its first code among all codes."""
+"""A shard, its filter, and the offset that is added to its ids."""
 
 FAN_IN = 8
-"""Answers that one task merges."""
+"""Number of answers that one task merges."""
 
 QUERY_BYTES, ANSWER_BYTES = 4 << 20, 32 << 20
-"""A batch of queries is sent in parts of this size, and so that each shard's answer has at most that size."""
+"""Upper limits of the size of a batch of queries, and of one shard's answer to it."""
 
 COPIED_BYTES = 2 << 20
-"""Queries that are smaller, counted once for every shard, go with each task; others are a task, to be fetched from."""
+"""Queries are sent along with every task if all copies together are smaller; otherwise they are a task of their own."""
 
 RADIUS_QUERIES = 4096
-"""Queries of a part within a radius, where the size of an answer is not known before."""
+"""Batch size of radius searches, whose answers have no size known in advance."""
 
 PARTS_AT_ONCE = 3
-"""Parts that are under way at once."""
+"""Number of batches that are in progress at the same time."""
+
+
+def asked_shards(cluster: Cluster, shards: Shards, filter: Any) -> list[Asked]:
+    """The shards that may hold an answer, each with its part of the filter and its offset."""
+    if filter is None:
+        return [(future, None, span.offset) for future, span in zip(shards.futures, shards.spans, strict=True)]
+    chosen = cut(filter, shards.spans, ascending=shards.ascending)
+    kept = [(f, c, s.offset) for f, c, s in zip(shards.futures, chosen, shards.spans, strict=True) if c is not None]
+    if not kept:
+        return []
+    with cluster.plain_errors("searching"):
+        filters = cluster.client.map(resubmittable, [c for _, c, _ in kept], pure=False)
+    return [(future, sent, offset) for (future, _, offset), sent in zip(kept, filters, strict=True)]
 
 
 def search_all(cluster: Cluster, asked: list[Asked], question: Question, *, shown: bool) -> list[Any]:
-    """The answers to parts of the queries, in order; empty if there is nothing to ask or nobody to be asked."""
+    """The answers to the batches of queries, in order; empty without queries or without shards."""
     queries, step = question.queries, _part_size(question)
     parts = [replace(question, queries=queries[start : start + step]) for start in range(0, len(queries), step)]
     if not asked or not parts:
@@ -56,16 +71,16 @@ def search_all(cluster: Cluster, asked: list[Asked], question: Question, *, show
 
 
 class _Search:
-    """One part of the queries on its way through all shards and merges.
+    """One batch of queries on its way through all shards and merges.
 
-    Only if it is ``watched`` are the shards' own answers kept until the end.
+    The shards' own answers are kept until the end only if the search is ``watched``, for the progress bar.
     """
 
     def __init__(self, cluster: Cluster, asked: list[Asked], question: Question, *, watched: bool) -> None:
         self._cluster, self._limit = cluster, question.limit
         client = cluster.client
         large = question.queries.nbytes * len(asked) > COPIED_BYTES
-        sent = client.submit(same, question, pure=False) if large else question
+        sent = client.submit(resubmittable, question, pure=False) if large else question
         futures, filters, offsets = zip(*asked, strict=True)
         self._tops = client.map(ask, futures, filters, offsets, [sent] * len(asked), pure=False)
         self._watched = self._tops if watched else []
@@ -74,15 +89,14 @@ class _Search:
             self._tops = client.map(merge, groups, k=self._limit, pure=False)
 
     def finish(self, progress: FitProgress) -> Any:
-        """The answer of all shards together."""
-        for _ in as_completed(self._watched, loop=self._cluster.client.loop):
-            progress.advance()
+        """The merged answer of all shards."""
+        self._cluster.watch(self._watched, "searching", progress)
         parts = self._cluster.gather(self._tops, "searching")
         return merge(parts, self._limit) if len(parts) > 1 else parts[0]
 
 
 def _part_size(question: Question) -> int:
-    """How many queries are sent together."""
+    """The number of queries per batch."""
     sent = QUERY_BYTES // max(1, question.queries[:1].nbytes)
     radius = question.method == "search_radius"
     answered = RADIUS_QUERIES if radius else ANSWER_BYTES // (12 * int(question.limit))

@@ -1,11 +1,12 @@
-"""What runs on the workers: shards are made or loaded, described, searched, merged and saved.
+"""Tasks that run on the workers: they make, load, describe and search shards, and merge answers.
 
-A shard is a :class:`~rankhash.FlatIndex`. Without explicit ids its codes are numbered from 0, and whoever searches it
-says which number its first code has among all codes.
+A shard is a [`FlatIndex`][rankhash.FlatIndex] or a [`VectorIndex`][rankhash.VectorIndex]. Without explicit ids its rows
+are numbered from 0, and a search adds the shard's offset among all rows to the ids that it finds.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,25 +15,26 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
+from ..._types import I64, U8
 from ...codes import CodeLayout
-from ...errors import FileFormatError, LayoutMismatchError, RankhashError
+from ...errors import FileFormatError, InvalidInputError, LayoutMismatchError, RankhashError
 from ...index import FlatIndex
 from ...neighbors import Neighbors, RadiusNeighbors
+from ...readers import read_arrays
+from ...vector_index import VectorIndex
 from .._merging import merge_neighbors, merge_radius
-
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
+from ._folder import Shard
 
 BATCH = 1 << 20
-"""Codes of a file that are read at once."""
+"""Number of codes that are read from a file at a time."""
 
 N_MARKS = 64
-"""Steps in which a shard tells how its ids are spread."""
+"""Number of intervals between the marks that describe how a shard's ids are distributed."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the client knows of a shard; ``marks`` are some of its ids, ascending, evenly over the shard."""
+    """What the client knows about a shard; ``marks`` are evenly spaced quantiles of its ids, ascending."""
 
     size: int
     n_bytes: int
@@ -40,15 +42,16 @@ class Facts:
     marks: I64
 
 
-def describe(shard: FlatIndex) -> Facts:
-    """The facts of a shard."""
-    has_ids = shard._store.ids is not None
+def describe(shard: Shard, has_ids: bool | None) -> Facts:
+    """The facts of a shard; ``has_ids`` says whether its ids were given (None: a FlatIndex knows)."""
+    if has_ids is None:
+        has_ids = not isinstance(shard, FlatIndex) or shard._store.ids is not None
     ids = shard.ids if has_ids else np.arange(len(shard))
     places = np.linspace(0, len(ids) - 1, N_MARKS + 1).astype(np.int64) if len(ids) else np.empty(0, np.int64)
-    return Facts(len(shard), shard.nbytes, has_ids, ids[places])
+    return Facts(len(shard), bytes_of(shard), has_ids, ids[places])
 
 
-def ids_between(shard: FlatIndex, low: int, high: int) -> I64:
+def ids_between(shard: Shard, low: int, high: int) -> I64:
     """The ids from ``low`` to below ``high``."""
     ids = shard.ids
     return ids[(ids >= low) & (ids < high)]
@@ -57,9 +60,11 @@ def ids_between(shard: FlatIndex, low: int, high: int) -> I64:
 # -- from arrays and files ---------------------------------------------------------------------------------------------
 
 
-def from_block(block: Any, layout: CodeLayout, ids: Any, place: int) -> FlatIndex:
-    """The shard of a block of codes, and of its ids if there are some."""
-    shard = FlatIndex(layout)
+def from_block(block: Any, like: CodeLayout | VectorIndex, ids: Any, place: int) -> Shard:
+    """The shard of a block of codes or vectors with its ids, or without ids if they are None."""
+    shard = _empty(like)
+    if isinstance(shard, VectorIndex) and not len(block):
+        return shard
     try:
         shard.add(np.asarray(block), None if ids is None else np.asarray(ids))
     except ValueError as error:
@@ -67,20 +72,30 @@ def from_block(block: Any, layout: CodeLayout, ids: Any, place: int) -> FlatInde
     return shard
 
 
-def from_file(path: str, layout: CodeLayout) -> FlatIndex:
-    """The shard of a ``.npy`` file of codes ``(n, n_bytes)``, or of a Parquet file, read a batch at a time."""
+def _empty(like: CodeLayout | VectorIndex) -> Shard:
+    """An index of its own; tasks of one worker may share ``like``."""
+    return FlatIndex(like) if isinstance(like, CodeLayout) else deepcopy(like)
+
+
+def from_file(path: str, like: CodeLayout | VectorIndex) -> Shard:
+    """The shard of a ``.npy`` file of codes or vectors, or of a Parquet file of codes, read batch by batch."""
     try:
-        return _from_npy(path, layout) if Path(path).suffix == ".npy" else _from_parquet(path, layout)
-    except FileNotFoundError:
+        if not isinstance(like, CodeLayout):
+            return from_block(read_arrays(path)["X"], like, None, 0)
+        return _from_npy(path, like) if Path(path).suffix == ".npy" else _from_parquet(path, like)
+    except (FileNotFoundError, FileFormatError):
         raise
     except RankhashError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ValueError, OSError) as error:
-        raise FileFormatError(f"{path} is not a readable file of codes: {error}") from error
+        raise FileFormatError(f"{path} is not a readable file: {error}") from error
 
 
 def _from_npy(path: str, layout: CodeLayout) -> FlatIndex:
-    codes = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        codes = read_arrays(path)["X"]
+    except InvalidInputError as error:
+        raise FileFormatError(str(error)) from error
     shard = FlatIndex(layout)
     layout._check_shape(codes, layout.n_bytes, "codes")
     for start in range(0, len(codes), BATCH):
@@ -132,7 +147,7 @@ def _packed(column: Any, layout: CodeLayout) -> U8:
 
 @dataclass(frozen=True)
 class Question:
-    """A search: the name of a method of FlatIndex, its queries and ``k`` or a radius, and its options."""
+    """A search: the name of a method of the shards, its queries and ``k`` or a radius, and its options."""
 
     method: str
     queries: NDArray[Any]
@@ -140,8 +155,8 @@ class Question:
     options: dict[str, Any]
 
 
-def ask(shard: FlatIndex, filter: Any, offset: int, question: Question) -> Neighbors | RadiusNeighbors:
-    """The shard's answer, with ids among all codes."""
+def ask(shard: Shard, filter: Any, offset: int, question: Question) -> Neighbors | RadiusNeighbors:
+    """The shard's answer, with ids among all rows."""
     search = getattr(shard, question.method)
     found: Neighbors | RadiusNeighbors = search(question.queries, question.limit, filter=filter, **question.options)
     found.ids[found.ids >= 0] += offset
@@ -155,12 +170,13 @@ def merge(parts: list[Any], k: int) -> Neighbors | RadiusNeighbors:
     return merge_neighbors(parts, k)
 
 
-def same(value: Any) -> Any:
-    """The value itself: as a task's argument it can be had again when the worker that held it is lost."""
+def resubmittable(value: Any) -> Any:
+    """The value itself. As the result of a task it is computed again when the worker that held it is lost."""
     return value
 
 
-@sizeof.register(FlatIndex)  # type: ignore[untyped-decorator]
-def _size(shard: FlatIndex) -> int:
+@sizeof.register((FlatIndex, VectorIndex))  # type: ignore[untyped-decorator]
+def bytes_of(shard: Shard) -> int:
     """Bytes of a shard, by which the scheduler judges what it costs to move it."""
-    return shard.nbytes
+    rows = 0.0 if isinstance(shard, FlatIndex) else shard.describe().get("bytes_per_vector_rows", 0.0)
+    return shard.nbytes + int(rows * len(shard))

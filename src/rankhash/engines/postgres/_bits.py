@@ -1,4 +1,4 @@
-"""Codes as PostgreSQL's bit strings, whose Hamming distance ranks as ours does.
+"""Codes as bit strings of PostgreSQL, whose Hamming distance is proportional to the distance of the codes.
 
 ::
 
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._checks import check_integer, check_radius
+from ..._types import F32, F64, U8
 from ...codes import CodeLayout, embed_symbols, embedding
 from ...errors import InvalidInputError, LayoutMismatchError
 
-U8 = NDArray[np.uint8]
-
 MAX_BITS = 64_000
-"""What pgvector's HNSW takes; every layout without weights is shorter"""
+"""Upper limit of pgvector's HNSW; every layout without weights is shorter"""
 
 LEVELS = 15
 PREFIX = "rankhash "
@@ -36,9 +36,9 @@ class BitLayout:
 
     layout: CodeLayout
     copies: tuple[int, ...] | None = None
-    """How often each symbol's bits are repeated; None for once"""
+    """Repetitions of each symbol's bits; None: one each"""
     step: float = 1.0
-    """What one copy of a differing symbol adds to the distance"""
+    """The distance that one copy of a differing symbol adds"""
 
     @classmethod
     def weighted(cls, layout: CodeLayout, weights: ArrayLike | None, levels: int | None) -> BitLayout:
@@ -49,11 +49,11 @@ class BitLayout:
         if levels is None and (values == np.floor(values)).all() and values.max() <= MAX_BITS:
             step = float(np.gcd.reduce(values.astype(np.int64)))
         else:
-            step = float(values.max()) / _check_levels(LEVELS if levels is None else levels)
+            step = float(values.max()) / check_integer("levels", LEVELS if levels is None else levels, 1, MAX_BITS)
         bits = cls(layout, tuple(np.rint(values / step).astype(int).tolist()), step)
         if bits.n_bits > MAX_BITS:
             raise InvalidInputError(
-                f"these weights take {bits.n_bits} bits a code, more than {MAX_BITS}; "
+                f"these weights take {bits.n_bits} bits per code, more than {MAX_BITS}; "
                 f"levels={LEVELS}, or fewer, rounds them to that many steps"
             )
         return bits
@@ -78,6 +78,11 @@ class BitLayout:
         """Bytes of a string, without its length."""
         return -(-self.n_bits // 8)
 
+    @property
+    def weights(self) -> F64 | None:
+        """The weight of each symbol after rounding; None if each weighs 1."""
+        return None if self.copies is None else np.array(self.copies) * self.step
+
     def pack(self, codes: ArrayLike) -> U8:
         """The strings ``(n, n_bytes)`` of codes: the leftmost bit is the most significant of the first byte."""
         symbols = self.layout.unpack(codes)
@@ -101,15 +106,14 @@ class BitLayout:
             raise LayoutMismatchError("the table holds bit strings that are no codes of its layout")
         return self.layout.pack(symbols)
 
-    def distances(self, differing: NDArray[Any]) -> NDArray[np.float32]:
+    def distances(self, differing: NDArray[Any]) -> F32:
         """Distances from numbers of differing bits."""
         return (np.asarray(differing, np.float64) / self.scale * self.step).astype(np.float32)
 
     def most_differing(self, radius: float) -> int:
         """How many bits may differ within a radius."""
-        if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)) or not 0 <= radius < math.inf:
-            raise InvalidInputError(f"radius must be a finite number of at least 0, got {radius!r}")
-        most = math.floor(min(float(radius) / self.step, self.n_bits)) + 1
+        radius = check_radius(radius)
+        most = math.floor(min(radius / self.step, self.n_bits)) + 1
         while most * self.step > radius:
             most -= 1
         return most * self.scale
@@ -117,7 +121,7 @@ class BitLayout:
     # -- kept in the database --------------------------------------------------------------------------------------
 
     def to_text(self) -> str:
-        """The comment on the column of codes, from which :meth:`from_text` makes this layout again."""
+        """The comment on the column of codes, which ``from_text`` reads."""
         layout = self.layout
         facts = {"n_symbols": layout.n_symbols, "arity": layout.arity, "fingerprint": layout.fingerprint}
         facts |= {"bits_per_symbol": self.width, "scale": self.scale}
@@ -125,7 +129,7 @@ class BitLayout:
 
     @classmethod
     def from_text(cls, text: str | None) -> BitLayout | None:
-        """What :meth:`to_text` wrote, or None if that is something else."""
+        """The layout that ``to_text`` wrote, or None if the text is something else."""
         if text is None or not text.startswith(PREFIX):
             return None
         try:
@@ -145,7 +149,7 @@ class BitLayout:
         )
 
 
-def _check_weights(layout: CodeLayout, weights: ArrayLike) -> NDArray[np.float64]:
+def _check_weights(layout: CodeLayout, weights: ArrayLike) -> F64:
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (layout.n_symbols,):
         raise LayoutMismatchError(
@@ -154,9 +158,3 @@ def _check_weights(layout: CodeLayout, weights: ArrayLike) -> NDArray[np.float64
     if not (np.isfinite(values).all() and (values >= 0).all() and values.max() > 0):
         raise InvalidInputError("weights must be finite and not negative, and not all of them 0")
     return values
-
-
-def _check_levels(levels: int) -> int:
-    if isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or not 1 <= levels <= MAX_BITS:
-        raise InvalidInputError(f"levels must be an integer from 1 to {MAX_BITS}, got {levels!r}")
-    return int(levels)

@@ -1,4 +1,4 @@
-"""What changes a table: codes in, replaced and out. Each call belongs into one transaction."""
+"""Changes of a table: inserts, replacements and deletions. Each call needs a transaction around it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from numpy.typing import NDArray
 from psycopg import sql
 
-from ...errors import IdError
+from ..._types import I64, U8
+from ...errors import UnknownIdError
 from . import _copy
 from ._copy import Progress
 from ._search import Condition
 from ._table import Table
 
 Connection = psycopg.Connection[Any]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Codes that were checked, with their ids and the values of further columns."""
+    """Checked codes with their ids and the values of further columns."""
 
     codes: U8
     ids: I64
@@ -36,7 +34,7 @@ class Batch:
 
 
 def next_ids(connection: Connection, table: Table, n: int) -> I64:
-    """The numbers after the largest id; until the end of the transaction nobody else changes the table."""
+    """The n integers after the largest id; the table is locked against other changes until the transaction ends."""
     connection.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.sql))
     statement = sql.SQL("SELECT coalesce(max(id), -1) + 1 FROM {}").format(table.sql)
     first = connection.execute(statement).fetchall()[0][0]
@@ -64,7 +62,7 @@ def upsert(connection: Connection, table: Table, batch: Batch, progress: Progres
 
 
 def delete(connection: Connection, table: Table, condition: Condition) -> int:
-    """Remove what passes the condition; returns how many."""
+    """Remove the rows that pass the condition; return their number."""
     statement = sql.SQL("DELETE FROM {} WHERE {}").format(table.sql, condition.sql)
     return connection.execute(statement, condition.params).rowcount
 
@@ -73,7 +71,7 @@ def delete_ids(connection: Connection, table: Table, ids: I64) -> int:
     """Remove codes by their ids, all of which must be there."""
     done = delete(connection, table, Condition.of(connection, "id = ANY(%s)", [ids.tolist()]))
     if done < len(ids):
-        raise IdError(f"{len(ids) - done} of these ids are not in the table; nothing was removed")
+        raise UnknownIdError(f"{len(ids) - done} of these ids are not in the table; nothing was removed")
     return done
 
 

@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from numpy.typing import NDArray
 from psycopg import adapt, pq, sql
 from psycopg.types.json import Jsonb
 
+from ..._types import I64, U8
 from ._bits import BitLayout
 
 Progress = Callable[[int], object]
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
 Connection = psycopg.Connection[Any]
 
 ROWS = 16_384
@@ -40,7 +38,7 @@ class _BitStringDumper(adapt.Dumper):
 
 
 def teach_bit_strings(connection: Connection) -> None:
-    """Let the connection take :class:`BitString` as a parameter."""
+    """Register ``BitString`` as a type of parameters of the connection."""
     connection.adapters.register_dumper(BitString, _BitStringDumper)
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from ...errors import EngineError, InvalidInputError
+from ..._types import I64, U8
+from ...errors import EngineError, InvalidInputError, UnknownIdError
 from ...neighbors import Neighbors, RadiusNeighbors
 from ._checks import check_params
-from ._copy import BitString
+from ._copy import BitString, from_bit_strings
 from ._server import Server
 from ._table import Table
 
@@ -23,7 +24,7 @@ Connection = psycopg.Connection[Any]
 Where = str | sql.Composable | None
 
 QUERIES = 64
-"""Queries that are under way together"""
+"""Number of queries that are sent before the first answer is read"""
 
 _MARKS = re.compile(r"%%|%[sbt(]")
 
@@ -32,9 +33,15 @@ SELECT id, code OPERATOR({}.<~>) %b AS d FROM {} WHERE {} ORDER BY d LIMIT {}
 ) AS nearest ORDER BY 2, 1"""
 
 
+class ApproximateNeighbors(Neighbors):
+    """[`Neighbors`][rankhash.Neighbors] from a search of a graph: some of the nearest may be missing."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Condition:
-    """Which rows count: SQL of the caller's, and the values of its ``%s``."""
+    """Which rows count: the caller's SQL, and the values of its ``%s``."""
 
     sql: sql.Composable
     params: Sequence[Any]
@@ -60,11 +67,25 @@ class Condition:
 
 @dataclass(frozen=True)
 class Searches:
-    """What can be asked of a table."""
+    """The questions to a table: counts, codes and neighbours."""
 
     connection: Connection
     table: Table
     server: Server
+
+    def count(self, condition: Condition) -> int:
+        """The number of codes that pass the condition."""
+        statement = sql.SQL("SELECT count(*) FROM {} WHERE {}").format(self.table.sql, condition.sql)
+        return int(self.connection.execute(statement, condition.params).fetchall()[0][0])
+
+    def codes(self, ids: I64) -> U8:
+        """The codes ``(n, n_bytes)`` of the ids, all of which must be in the table."""
+        statement = sql.SQL("SELECT id, code FROM {} WHERE id = ANY(%s)").format(self.table.sql)
+        found = dict(self.connection.cursor(binary=True).execute(statement, [ids.tolist()]).fetchall())
+        missing = [number for number in ids.tolist() if number not in found]
+        if missing:
+            raise UnknownIdError(f"id {missing[0]} is not in the table")
+        return from_bit_strings(self.table.bits, [found[number] for number in ids.tolist()])
 
     def nearest(self, queries: list[BitString], k: int, condition: Condition) -> Neighbors:
         """The k nearest, by a scan of the whole table."""
@@ -85,7 +106,9 @@ class Searches:
         counts = np.fromiter((row[1] for rows in hits for row in rows), np.float64, offsets[-1])
         return RadiusNeighbors(offsets, ids, self.table.bits.distances(counts))
 
-    def approximate(self, queries: list[BitString], k: int, ef_search: int, condition: Condition) -> Neighbors:
+    def approximate(
+        self, queries: list[BitString], k: int, ef_search: int, condition: Condition
+    ) -> ApproximateNeighbors:
         """The k nearest that an HNSW index finds; its settings last until the end of the transaction."""
         schema = self.server.need_pgvector()
         if not self.table.has_hnsw(self.connection):
@@ -94,7 +117,7 @@ class Searches:
         if self.server.vector_version >= (0, 8):
             self.connection.execute("SELECT set_config('hnsw.iterative_scan', 'strict_order', TRUE)")
         statement = sql.SQL(_APPROXIMATE).format(sql.Identifier(schema), self.table.sql, condition.sql, k)
-        return self._neighbors(statement, [[query, *condition.params] for query in queries], k)
+        return ApproximateNeighbors(*self._neighbors(statement, [[query, *condition.params] for query in queries], k))
 
     def _neighbors(self, statement: sql.Composed, parameters: list[list[Any]], k: int) -> Neighbors:
         shape = len(parameters), k
@@ -105,7 +128,7 @@ class Searches:
         return Neighbors(ids, self.table.bits.distances(differing))
 
     def _each(self, statement: sql.Composed, parameters: list[list[Any]]) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows that the statement gives for each of the parameters; nobody waits for one to send the next."""
+        """The rows of the statement for each of the parameters, by pipelined requests where libpq can."""
         for start in range(0, len(parameters), QUERIES):
             some = parameters[start : start + QUERIES]
             with self.connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext():

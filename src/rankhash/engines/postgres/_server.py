@@ -1,23 +1,22 @@
-"""The server: a connection to it, and what it can do."""
+"""Abilities of a server: which functions compute the distances of codes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from ...errors import EngineError, InvalidInputError
-from ._copy import teach_bit_strings
-from ._errors import translated
+from ...errors import EngineError
 
 Connection = psycopg.Connection[Any]
 
 PGVECTOR = (0, 7)
+"""First version of pgvector with bit strings"""
+
 BIT_COUNT = 140_000
+"""First version of PostgreSQL with bit_count"""
 
 
 @dataclass(frozen=True)
@@ -74,24 +73,3 @@ def _find_pgvector(connection: Connection) -> tuple[str | None, tuple[int, ...],
             f"this database has pgvector {row[1]}, which knows no bits: run ALTER EXTENSION vector UPDATE",
         )
     return row[0], version, ""
-
-
-@contextmanager
-def connected(server: str | Connection) -> Iterator[Connection]:
-    """A connection that is closed again if the block fails and the connection is ours."""
-    if not isinstance(server, (str, psycopg.Connection)):
-        raise InvalidInputError(f"server must be a connection string or a connection of psycopg, got {server!r}")
-    with translated():
-        connection = psycopg.connect(server, autocommit=True) if isinstance(server, str) else server
-    try:
-        teach_bit_strings(connection)
-        yield connection
-    except BaseException:
-        if isinstance(server, str):
-            connection.close()
-        raise
-
-
-def session(connection: Connection) -> AbstractContextManager[object]:
-    """Leaves no transaction open behind a read."""
-    return nullcontext() if connection.autocommit else connection.transaction()

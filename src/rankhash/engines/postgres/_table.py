@@ -1,4 +1,4 @@
-"""The table: its names, its columns, and what the server knows about it."""
+"""The table: its name, its columns, and how it is created and recognised."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from ..._checks import check_integer
 from ...codes import CodeLayout
 from ...errors import EngineError, InvalidInputError, LayoutMismatchError, unknown_name
 from ._bits import MAX_BITS, BitLayout
@@ -45,7 +46,7 @@ WHERE i.indrelid = to_regclass(%s) AND m.amname = 'hnsw' AND i.indisvalid)"""
 
 @dataclass(frozen=True)
 class Table:
-    """A table of codes as it stands in the database."""
+    """A table of codes in the database."""
 
     schema: str
     name: str
@@ -65,7 +66,7 @@ class Table:
 
 
 def identifier(schema: str | None, *names: str) -> sql.Identifier:
-    """A quoted name, after making sure that the server will not change it."""
+    """A quoted name that the server takes unchanged."""
     parts = names if schema is None else (schema, *names)
     for name in parts:
         if not isinstance(name, str) or not name or len(name.encode()) > 63 or "\0" in name or "%" in name:
@@ -83,7 +84,7 @@ def create(
     partitions: int,
     primary_key: bool,
 ) -> None:
-    """Make the table and write its layout as a comment on the column of codes."""
+    """Create the table, with its layout as a comment on the column of codes."""
     parts = [
         sql.SQL("id bigint NOT NULL" + " PRIMARY KEY" * primary_key),
         sql.SQL("code bit({}) NOT NULL").format(sql.Literal(bits.n_bits)),
@@ -91,7 +92,7 @@ def create(
     ]
     target = identifier(schema, name)
     whole = sql.SQL("CREATE TABLE {} ({})").format(target, sql.SQL(", ").join(parts))
-    if _check_partitions(partitions):
+    if check_integer("partitions", partitions, 0, MAX_PARTITIONS):
         whole += sql.SQL(" PARTITION BY HASH (id)")
     connection.execute(whole)
     connection.execute(sql.SQL("COMMENT ON COLUMN {}.code IS {}").format(target, sql.Literal(bits.to_text())))
@@ -102,7 +103,7 @@ def create(
 
 
 def describe(connection: Connection, target: sql.Identifier, layout: CodeLayout | None) -> Table:
-    """The table of that name, if it holds codes of the layout; any layout if that is None."""
+    """The table of that name, which must hold codes of the layout (None: any layout)."""
     rows = connection.execute(_DESCRIBE, [target.as_string(connection)]).fetchall()
     name = target.as_string(connection)
     if not rows:
@@ -114,11 +115,11 @@ def describe(connection: Connection, target: sql.Identifier, layout: CodeLayout 
             f"{name} is no table of codes: it needs a bigint id and a column code with the layout as a comment, as "
             "PostgresIndex.create_table makes them"
         )
-    check_layout(name, bits.layout, layout)
+    check_same_layout(name, bits.layout, layout)
     return Table(rows[0][0], rows[0][1], bits, types)
 
 
-def check_layout(name: str, kept: CodeLayout, given: CodeLayout | None) -> None:
+def check_same_layout(name: str, kept: CodeLayout, given: CodeLayout | None) -> None:
     """Raise unless codes of the given layout belong in the table; an empty fingerprint is unknown and fits."""
     if given is None:
         return
@@ -135,9 +136,8 @@ def create_hnsw(connection: Connection, table: Table, schema: str, m: int, ef_co
     """Build pgvector's HNSW index over the codes."""
     if table.bits.n_bits > MAX_BITS:
         raise InvalidInputError(f"HNSW takes at most {MAX_BITS} bits, a code of {table.name} has {table.bits.n_bits}")
-    for name, value, low, high in (("m", m, 2, 100), ("ef_construction", ef_construction, 2 * m, 1000)):
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise InvalidInputError(f"{name} must be an integer from {low} to {high}, got {value!r}")
+    m = check_integer("m", m, 2, 100)
+    ef_construction = check_integer("ef_construction", ef_construction, 2 * m, 1000)
     statement = sql.SQL("CREATE INDEX ON {} USING hnsw (code {}) WITH (m = {}, ef_construction = {})")
     connection.execute(statement.format(table.sql, sql.Identifier(schema, "bit_hamming_ops"), m, ef_construction))
 
@@ -147,9 +147,3 @@ def _type(name: str) -> sql.SQL:
         if name == known:
             return sql.SQL(known)
     raise unknown_name("column type", str(name), TYPES)
-
-
-def _check_partitions(partitions: int) -> int:
-    if isinstance(partitions, bool) or not isinstance(partitions, int) or not 0 <= partitions <= MAX_PARTITIONS:
-        raise InvalidInputError(f"partitions must be an integer from 0 to {MAX_PARTITIONS}, got {partitions!r}")
-    return partitions

@@ -10,24 +10,25 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..._checks import check_ids
+from ..._types import I64, U8
 from ...codes import CodeLayout
 from ...errors import EngineError, InvalidInputError, LayoutMismatchError
 from ...neighbors import Neighbors, RadiusNeighbors
 from .._merging import merge_neighbors, merge_radius
-from ._checks import check_ids, check_k
-from ._search import Where
-from .index import ApproximateNeighbors, PostgresIndex
+from ._checks import check_k
+from ._search import ApproximateNeighbors, Where
+from .index import PostgresIndex
 
 T = TypeVar("T")
-I64 = NDArray[np.int64]
 Columns = Mapping[str, Sequence[Any]]
 
 
 class PostgresShards:
-    """Tables on several servers that answer as one: each is asked in its own thread, and the answers are merged.
+    """Tables on several servers that answer as one: each is searched in its own thread, and the answers are merged.
 
-    A code belongs to the table number ``id % len(shards)``, in the order in which the tables are given: keep it. If
-    one server fails, so does the call; there are no answers of a part.
+    A code belongs to table number ``id % len(shards)``, so the tables must always be given in the same order. If one
+    server fails, the call fails; there are no partial answers.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class PostgresShards:
 
     @property
     def layout(self) -> CodeLayout:
-        """The shape of the codes."""
+        """The layout of the codes."""
         return self.shards[0].layout
 
     def close(self) -> None:
@@ -69,16 +70,16 @@ class PostgresShards:
         return self.count()
 
     def count(self, where: Where = None, params: Sequence[Any] = ()) -> int:
-        """How many codes there are, or how many pass ``where``."""
+        """The number of codes in all tables; parameters are those of ``PostgresIndex.count``."""
         return sum(self._ask(lambda shard, _: shard.count(where, params)))
 
     # -- codes in and out ------------------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Changes in the block are kept on all servers, or on none if one of them fails before the end of the block.
+        """A block whose changes are kept on all servers, or on none if a server fails before the end of the block.
 
-        The servers commit one after another: one that dies in that very moment can leave its part out.
+        The servers commit one after another: a server that fails between these commits loses its part.
         """
         with ExitStack() as stack:
             for shard in self.shards:
@@ -86,22 +87,22 @@ class PostgresShards:
             yield
 
     def add(self, codes: ArrayLike, ids: ArrayLike, *, columns: Columns | None = None) -> None:
-        """Add codes ``(n, n_bytes)`` under the given ids."""
+        """Add codes ``(n, n_bytes)`` under the given ids; ``columns`` (default None) as in ``PostgresIndex.add``."""
         self._write(PostgresIndex.add, codes, ids, columns)
 
     def upsert(self, codes: ArrayLike, ids: ArrayLike, *, columns: Columns | None = None) -> None:
-        """Replace the codes of ids that are there and add the others."""
+        """Replace the codes of known ids and add the others; ``columns`` (default None) as in ``PostgresIndex.add``."""
         self._write(PostgresIndex.upsert, codes, ids, columns)
 
     def delete(self, ids: ArrayLike | None = None, *, where: Where = None, params: Sequence[Any] = ()) -> int:
-        """Remove codes as :meth:`PostgresIndex.delete` does; returns how many."""
+        """The number of codes that were removed; parameters are those of ``PostgresIndex.delete``."""
         numbers = None if ids is None else check_ids(ids, None)
         with self.transaction():
             if numbers is None:
                 return sum(self._ask(lambda shard, _: shard.delete(where=where, params=params)))
             return sum(self._ask(lambda shard, place: shard.delete(numbers[self._belongs(numbers, place)])))
 
-    def get(self, ids: ArrayLike) -> NDArray[np.uint8]:
+    def get(self, ids: ArrayLike) -> U8:
         """The codes ``(n, n_bytes)`` of the given ids."""
         numbers = check_ids(ids, None, unique=False)
         codes = np.empty((len(numbers), self.layout.n_bytes), np.uint8)
@@ -112,14 +113,14 @@ class PostgresShards:
     # -- search ----------------------------------------------------------------------------------------------------
 
     def search(self, codes: ArrayLike, k: int, *, where: Where = None, params: Sequence[Any] = ()) -> Neighbors:
-        """The k nearest codes of each query code in all tables, exactly."""
+        """The k nearest codes of each query in all tables; parameters are those of ``PostgresIndex.search``."""
         k = check_k(k)
         return merge_neighbors(self._ask(lambda shard, _: shard.search(codes, k, where=where, params=params)), k)
 
     def search_radius(
         self, codes: ArrayLike, radius: float, *, where: Where = None, params: Sequence[Any] = ()
     ) -> RadiusNeighbors:
-        """All codes within ``radius`` of each query code, exactly."""
+        """All codes within ``radius`` of each query, exactly; other parameters as in ``PostgresIndex.search``."""
         return merge_radius(self._ask(lambda shard, _: shard.search_radius(codes, radius, where=where, params=params)))
 
     def search_approximate(
@@ -131,7 +132,7 @@ class PostgresShards:
         where: Where = None,
         params: Sequence[Any] = (),
     ) -> ApproximateNeighbors:
-        """Most of the k nearest codes, by the HNSW indexes of the tables: approximate."""
+        """Most of the k nearest codes; parameters are those of ``PostgresIndex.search_approximate``."""
         k = check_k(k)
         parts = self._ask(
             lambda shard, _: shard.search_approximate(codes, k, ef_search=ef_search, where=where, params=params)
@@ -162,7 +163,7 @@ class PostgresShards:
             self._ask(write)
 
     def _ask(self, call: Callable[[PostgresIndex, int], T]) -> list[T]:
-        """What each table answers, in order; all have finished when this returns or raises."""
+        """The answers of all tables, in order; all have finished when this returns or raises."""
         with ThreadPoolExecutor(len(self.shards)) as pool:
             calls = [pool.submit(call, shard, place) for place, shard in enumerate(self.shards)]
         for place, done in enumerate(calls):

@@ -35,6 +35,15 @@ export function search(name, question, signal) {
   return ask(`collections/${encodeURIComponent(name)}/search`, { method: "POST", body: write(question), signal });
 }
 
+export function duplicates(name, question, signal) {
+  return ask(`collections/${encodeURIComponent(name)}/duplicates?${new URLSearchParams(question)}`, { signal });
+}
+
+/** Delete items; the server must be one that may be changed. */
+export function remove(name, ids) {
+  return ask(`collections/${encodeURIComponent(name)}/items`, { method: "DELETE", body: write({ ids }) });
+}
+
 /** Let an image show the picture that an item's metadata names by a file. */
 export async function showImage(image, name, id) {
   const forced = typeof id === "string" && looksWhole(id) ? "?type=string" : "";

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { Browse, PAGE } from "./browse.js";
 import { Controls } from "./controls.js";
 import { byId, count, el, number } from "./dom.js";
+import { Duplicates } from "./duplicates.js";
 import { askForToken } from "./gate.js";
 import { Results } from "./results.js";
 import { DEFAULTS, parseId, read, write } from "./state.js";
@@ -12,6 +13,8 @@ const browsing = api.latest(), searching = api.latest();
 const browse = new Browse({ choose, turn: (offset) => navigate({ offset }) });
 const results = new Results({ choose });
 const controls = new Controls({ change: (part) => navigate(part), ask });
+
+const duplicates = new Duplicates({ find: (radius) => navigate({ duplicates: radius }), changed, refused });
 
 let known = { collections: [], limits: {} };
 let state = null;
@@ -24,6 +27,9 @@ function choose(item) {
 
 byId("collection").addEventListener("change", (event) => {
   navigate({ ...DEFAULTS, k: state.k, scoring: state.scoring, collection: event.target.value });
+});
+byId("to-duplicates").addEventListener("click", () => {
+  if (state) navigate({ duplicates: state.duplicates === null ? usualRadius(current()) : null });
 });
 addEventListener("popstate", () => go(read(location.search)));
 start();
@@ -62,6 +68,9 @@ async function go(wanted, item) {
   byId("collection").value = state.collection;
   if (!collection) return results.fail(`There is no collection ${state.collection}.`);
   byId("facts").textContent = facts(collection);
+  duplicates.show(collection, state.duplicates);
+  byId("to-duplicates").setAttribute("aria-pressed", String(state.duplicates !== null));
+  if (state.duplicates !== null) return undefined;
   showControls();
   const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank") };
   const open = state.id === null && !state.text;
@@ -70,6 +79,17 @@ async function go(wanted, item) {
   browse.mark(state.id);
   if (open || questions.search !== drawn.search) await search(item);
   return undefined;
+}
+
+/** The radius of duplicates to begin with: symbols that differ, or without codes a distance of vectors. */
+const usualRadius = (collection) => (collection?.hasher === null ? 0.05 : 3);
+
+/** Begin anew after items were deleted. */
+async function changed(told) {
+  say(told);
+  drawn = { browse: "", search: "" };
+  known = await api.collections().catch(() => known);
+  go({ ...state, id: null, offset: 0 });
 }
 
 /** A state that the server can answer: without switches that the collection does not have. */
@@ -151,7 +171,7 @@ async function answer(asked, item, signal, wanted) {
   const question = { ...(text ? { text } : { id: query.id }), k, radius, where: where || null, scoring, rerank };
   const found = await api.search(collection, { ...question, metadata: true, symbols: true }, signal);
   if (signal.aborted) return;
-  const { store_vectors, n_items } = current();
+  const { store_vectors, n_items, hasher } = current();
   const truth = store_vectors !== null && n_items <= (known.limits?.stored ?? Infinity);
   drawn.search = wanted;
   settle(query);
@@ -160,7 +180,7 @@ async function answer(asked, item, signal, wanted) {
   outdated(false);
   results.busy(false);
   try {
-    const whole = await api.search(collection, { ...question, histogram: true, truth }, signal);
+    const whole = await api.search(collection, { ...question, histogram: hasher !== null, truth }, signal);
     if (!signal.aborted) say(results.complete(whole.results[0]));
   } catch (error) {
     if (!signal.aborted) say(results.incomplete(error.message));
@@ -199,7 +219,8 @@ function outdated(is) {
   document.body.classList.toggle("outdated", is);
 }
 
-function facts({ n_items, hasher, n_symbols, arity, bits, store_vectors }) {
+function facts({ n_items, hasher, n_symbols, arity, bits, metric, store_vectors }) {
+  if (hasher === null) return [count(n_items, "item"), metric, `vectors as ${store_vectors}`].join(" · ");
   const code = `${count(n_symbols, "symbol")} of arity ${arity} (${number(bits)} bits)`;
   return [count(n_items, "item"), hasher, code, store_vectors ? `vectors as ${store_vectors}` : "codes only"].join(" · ");
 }

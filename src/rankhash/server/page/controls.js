@@ -2,8 +2,9 @@
 
 import { byId, el } from "./dom.js";
 
-const NAMES = { hamming: "Hamming", weighted: "Weighted", asymmetric: "Asymmetric" };
+const NAMES = { auto: "Auto", hamming: "Hamming", weighted: "Weighted", asymmetric: "Asymmetric" };
 const TOLD = {
+  auto: "The best that the collection has: score tables, and re-ranking by stored vectors",
   hamming: "The number of differing symbols", weighted: "Differing symbols, each by its learned weight",
   asymmetric: "The query keeps its real-valued scores",
 };
@@ -47,7 +48,7 @@ export class Controls {
     byId("where").value = state.where;
     byId("clear").hidden = state.where === "";
     this.offer(collection.scorings, state.scoring);
-    byId("scorings").hidden = collection.scorings.length < 2;
+    byId("scorings").hidden = collection.scorings.length < 3;  // of two, "auto" is the other
     byId("reranking").hidden = !collection.rerank;
     byId("rerank").checked = state.rerank !== null;
     if (state.rerank !== null) byId("candidates").value = state.rerank;

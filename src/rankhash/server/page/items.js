@@ -30,7 +30,7 @@ export function tellingFields(items) {
   return [...fields.values()].sort((one, other) => score(other) - score(one)).map((field) => field.name);
 }
 
-/** What an item is called: the first telling field that is a name or text; without one, its id. */
+/** What an item is called: the first field that is a title by its name; without one, its id. */
 export function nameOf(item, fields) {
   const field = titleField(item, fields);
   return field === undefined ? `${item.id}` : asText(item.metadata[field], 80);
@@ -80,7 +80,7 @@ export function description(item, fields) {
 }
 
 function titleField(item, fields) {
-  return fields.find((name) => has(item, name) && (NAMES.includes(name.toLowerCase()) || typeof item.metadata[name] === "string"));
+  return fields.find((name) => has(item, name) && NAMES.includes(name.toLowerCase()));
 }
 
 const has = (item, name) => Object.hasOwn(item.metadata ?? {}, name) && item.metadata[name] !== null;

@@ -35,7 +35,7 @@ export class Results {
     byId("answer").classList.toggle("texts", !result.matches.some((match) => match.metadata?.image));
     this.codes.replaceChildren(this.legend(), this.queryRow(), this.rows(result.matches, fields, distances, collection));
     this.redraw();
-    this.note(result.matches.length ? "" : emptiness(state));
+    this.note([result.matches.length ? "" : emptiness(state), ...(answer.warnings ?? [])].filter(Boolean).join(" "));
     if (result.matches.length) stop(this.buttons(), this.buttons()[0], focused);
     this.summarize();
   }
@@ -120,7 +120,7 @@ export class Results {
     const { truth } = this.shown;
     return el("ol", { class: truth ? "rows with-truth" : "rows", "aria-label": "Neighbours, the nearest first" }, matches.map((match, place) => {
       const image = picture(match, collection);
-      const said = `${place + 1}: ${spokenName(match, fields)}, distance ${number(match.distance)}, ${count(distances[place], "symbol")} differ`;
+      const said = `${place + 1}: ${spokenName(match, fields)}, distance ${number(match.distance)}${match.symbols.length ? `, ${count(distances[place], "symbol")} differ` : ""}`;
       const who = el("button", { type: "button", class: "found", tabindex: -1, "aria-label": said },
         image, el("span", { class: "told" }, el("span", { class: "name" }, nameOf(match, fields)), el("span", { class: "sub" }, detailsOf(match, fields, image ? 0 : 1))));
       return el("li", { class: "row" }, el("span", { class: "rank", "aria-hidden": "true" }, String(place + 1)), who,
@@ -129,7 +129,7 @@ export class Results {
   }
 
   distance(match, differ) {
-    const plain = match.distance === differ;
+    const plain = match.distance === differ || match.symbols.length === 0;
     return el("span", { class: "distance", "aria-hidden": "true" }, el("b", {}, number(match.distance)),
       plain ? null : el("span", { class: "soft" }, `${differ} differ`));
   }
@@ -143,6 +143,7 @@ export class Results {
     if (width === 0 || this.shown.width === width) return;
     this.shown.width = width;
     this.redrawHistogram();
+    if (query.symbols.length === 0) return;
     const codes = [query.symbols, ...matches.map((match) => match.symbols)];
     places.forEach((place, i) => place.replaceChildren(strip(codes[i], i ? query.symbols : null, width)));
     this.explain(null);

@@ -3,7 +3,7 @@
 import { looksWhole } from "./api.js";
 
 export const DEFAULTS = Object.freeze({
-  collection: "", id: null, text: "", k: 10, radius: null, where: "", scoring: "hamming", rerank: null, offset: 0,
+  collection: "", id: null, text: "", k: 10, radius: null, where: "", scoring: "auto", rerank: null, offset: 0, duplicates: null,
 });
 
 /** The state of an address' query; whatever cannot be read is as if it were not there. */
@@ -14,8 +14,10 @@ export function read(query) {
   state.k = whole(given.get("k"), 1) ?? DEFAULTS.k;
   state.rerank = whole(given.get("rerank"), 1);
   state.offset = whole(given.get("offset"), 0) ?? 0;
-  const radius = Number.parseFloat(given.get("radius") ?? "");
-  state.radius = radius >= 0 && radius < Infinity ? radius : null;
+  for (const name of ["radius", "duplicates"]) {
+    const distance = Number.parseFloat(given.get(name) ?? "");
+    state[name] = distance >= 0 && distance < Infinity ? distance : null;
+  }
   if (given.has("id")) state.id = parseId(given.get("id"), given.get("type"));
   return state;
 }

@@ -1,1 +1,0 @@
-"""One module per group of cases; each has ``run(case) -> Outcome`` and reads ``configs/<its name>.json``."""

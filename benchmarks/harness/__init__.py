@@ -1,0 +1,1 @@
+"""What every benchmark shares: keyed rows and their file, the run, timing, provenance, data and peers."""

@@ -1,0 +1,1 @@
+"""Collections, the command line, the server and other engines."""

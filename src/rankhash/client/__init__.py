@@ -1,0 +1,7 @@
+"""A client of `rankhash serve` that needs only NumPy: `Client`, and `RemoteCollection` for what it serves."""
+
+from ._http import ServerError
+from .client import Client
+from .remote_collection import Match, RemoteCollection
+
+__all__ = ["Client", "Match", "RemoteCollection", "ServerError"]

@@ -1,0 +1,242 @@
+"""`RemoteCollection`: searches and changes of a collection on a server."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._checks import check_integer
+from .._types import F32
+from ..errors import EngineError, InvalidInputError
+from ..neighbors import Neighbors
+from ..vectors import as_vectors
+from ._http import Answer, Transport, as_described
+
+Id = int | str
+RAW = "application/octet-stream"
+JSON = "application/json"
+
+
+class Match(NamedTuple):
+    """An item that was found."""
+
+    id: Id
+    distance: float
+    metadata: dict[str, Any] | None
+    """None unless it was asked for."""
+
+
+class RemoteCollection:
+    """A collection on a server; [`Client.collection`][rankhash.client.Client.collection] gives one.
+
+    Methods are those of [`Collection`][rankhash.Collection] as far as the server offers them.
+    """
+
+    def __init__(self, transport: Transport, name: str, limits: Callable[[], dict[str, float]]) -> None:
+        self._transport, self._path, self._ask_limits = transport, f"/v1/collections/{name}", limits
+        self._limits: dict[str, float] | None = None
+
+    def __len__(self) -> int:
+        with as_described():
+            return max(0, int(self.info()["n_items"]))
+
+    def info(self) -> dict[str, Any]:
+        """Sizes and settings of the collection."""
+        info: dict[str, Any] = self._transport.ask("GET", self._path).json()
+        return info
+
+    # -- searches --------------------------------------------------------------------------------------------------
+
+    def search(
+        self, vectors: ArrayLike, k: int = 10, *, where: str | None = None, metadata: bool = False, **options: Any
+    ) -> list[list[Match]]:
+        """The nearest items of each query vector, as lists of matches.
+
+        Parameters
+        ----------
+        vectors
+            Query vectors, one per row, or a single one.
+        k
+            How many items per query; default 10.
+        where
+            A filter over the metadata; default None: all items.
+        metadata
+            Whether matches come with their metadata; default False.
+        options
+            Further options of the server's search, such as ``radius``, ``scoring`` or ``rerank``; default none.
+        """
+        given = {"k": k, "where": where, "metadata": metadata or None, **options}
+        body = {name: value for name, value in given.items() if value is not None}
+        found: list[list[Match]] = []
+        for part in self._batches(_rows(vectors), k):
+            found += _matches(self._send("POST", "/search", {"vectors": part.tolist(), **body}), len(part))
+        return found
+
+    def search_like(
+        self, ids: Sequence[Id], k: int = 10, *, where: str | None = None, metadata: bool = False, **options: Any
+    ) -> list[list[Match]]:
+        """The items nearest to each of the given items, which are left out; parameters as in `search`."""
+        given = {"ids": list(ids), "k": k, "where": where, "metadata": metadata or None, **options}
+        body = {name: value for name, value in given.items() if value is not None}
+        return _matches(self._send("POST", "/search", body), len(body["ids"]))
+
+    def search_arrays(self, vectors: ArrayLike, k: int = 10, *, where: str | None = None, **options: Any) -> Neighbors:
+        """As `search`, for collections whose ids are integers: arrays, sent and answered as bytes, which is faster.
+
+        Parameters as in [`search`][rankhash.client.RemoteCollection.search].
+        """
+        options = {"k": k, "where": where, **options}
+        asked = urlencode({name: _text(value) for name, value in options.items() if value is not None})
+        parts = [
+            _arrays(
+                self._transport.ask(
+                    "POST", f"{self._path}/search?{asked}", part.astype("<f4").tobytes(), content_type=RAW, accept=RAW
+                )
+            )
+            for part in self._batches(_rows(vectors), k)
+        ]
+        if not parts:
+            return Neighbors(np.empty((0, k), np.int64), np.empty((0, k), np.float32))
+        with as_described():
+            return Neighbors(np.concatenate([ids for ids, _ in parts]), np.concatenate([near for _, near in parts]))
+
+    # -- items -----------------------------------------------------------------------------------------------------
+
+    def get(self, id: Id, *, vector: bool = False) -> dict[str, Any]:
+        """One item: its id and metadata, and its stored vector if ``vector`` (default False)."""
+        kind = "string" if isinstance(id, str) else "integer"
+        query = urlencode({"type": kind, "vector": str(vector).lower()})
+        item: dict[str, Any] = self._transport.ask(
+            "GET", f"{self._path}/items/{quote(str(id), safe='')}?{query}"
+        ).json()
+        return item
+
+    def items(self, *, where: str | None = None, page: int = 500) -> Iterator[dict[str, Any]]:
+        """All items, or those that pass ``where`` (default None); ``page`` (default 500) of them per request."""
+        page, offset = check_integer("page", page), 0
+        while True:
+            asked = {"offset": offset, "limit": page} | ({} if where is None else {"where": where})
+            answer = self._transport.ask("GET", f"{self._path}/items?{urlencode(asked)}")
+            with as_described():
+                items: list[dict[str, Any]] = [*answer.json()["items"]]
+            yield from items
+            offset += len(items)
+            if len(items) < page:
+                return
+
+    def add(
+        self,
+        vectors: ArrayLike,
+        ids: Sequence[Id] | None = None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> list[Id]:
+        """Add items and return their ids. Each request is durable as a whole when it returns.
+
+        Many items take several requests: if one fails, those before it have been kept. With ``ids`` (default None: the
+        next numbers) such a call can be repeated as [`upsert`][rankhash.client.RemoteCollection.upsert]. ``metadata``
+        (default None) has a dict or None per vector.
+        """
+        return self._put(_rows(vectors), ids, metadata, upsert=False)
+
+    def upsert(
+        self,
+        vectors: ArrayLike,
+        ids: Sequence[Id],
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        """Replace the items whose ids are there, and add the others; ``metadata`` (default None) as in `add`."""
+        self._put(_rows(vectors), ids, metadata, upsert=True)
+
+    def delete(self, ids: Sequence[Id] | None = None, *, where: str | None = None) -> int:
+        """Delete items by ``ids``, or all that pass ``where`` (both None by default); how many those were."""
+        given = {"ids": None if ids is None else _plain(ids), "where": where}
+        body = {name: value for name, value in given.items() if value is not None}
+        answer = self._send("DELETE", "/items", body, repeat=False)
+        with as_described():
+            return int(answer.json()["deleted"])
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _put(self, rows: F32, ids: Any, metadata: Any, *, upsert: bool) -> list[Id]:
+        names = None if ids is None else _plain(ids)
+        for name, given in (("ids", names), ("metadata", metadata)):
+            if given is not None and len(given) != len(rows):
+                raise InvalidInputError(f"{name} must have one entry per vector, {len(rows)}, got {len(given)}")
+        kept: list[Id] = []
+        done = 0
+        for part in self._batches(rows, 1):
+            items: list[dict[str, Any]] = [{"vector": row} for row in part.tolist()]
+            for i, item in enumerate(items, done):
+                item |= {} if names is None else {"id": names[i]}
+                item |= {} if metadata is None else {"metadata": metadata[i]}
+            path = "/items?upsert=1" if upsert else "/items"
+            answer = self._send("POST", path, {"items": items}, repeat=upsert)
+            with as_described():
+                kept += answer.json()["ids"]
+            done += len(part)
+        return kept
+
+    def _send(self, method: str, path: str, body: dict[str, Any], *, repeat: bool = True) -> Answer:
+        try:
+            data = json.dumps(body, allow_nan=False).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInputError(f"this cannot be written as JSON: {error}") from error
+        return self._transport.ask(method, self._path + path, data, repeat=repeat, content_type=JSON)
+
+    def _batches(self, rows: F32, k: int) -> Iterator[F32]:
+        """Parts of the rows that one request may have, by the server's limits."""
+        if self._limits is None:
+            self._limits = self._ask_limits()
+        limits, per_row = self._limits, 24 * rows.shape[1] + 4096  # bytes of a row in JSON, with its metadata
+        k = check_integer("k", k)
+        with as_described():
+            most = min(limits["batch"], limits["body_bytes"] // per_row, limits.get("matches", math.inf) // k)
+            step = max(1, int(most))
+        for first in range(0, len(rows), step):
+            yield rows[first : first + step]
+
+
+def _rows(vectors: ArrayLike) -> F32:
+    array = np.asarray(vectors)
+    if array.ndim == 2 and len(array) == 0:
+        return array.astype(np.float32)
+    return as_vectors(array[None] if array.ndim == 1 and array.size else array, name="vectors")
+
+
+def _plain(ids: Any) -> list[Id]:
+    return [one.item() if isinstance(one, np.generic) else one for one in ids]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matches(answer: Answer, n_queries: int) -> list[list[Match]]:
+    with as_described():
+        found = [[_match(one) for one in result["matches"]] for result in answer.json()["results"]]
+        if len(found) != n_queries:
+            raise ValueError("another number of results")
+        return found
+
+
+def _match(one: dict[str, Any]) -> Match:
+    distance = one["distance"]
+    return Match(one["id"], math.inf if distance is None else distance, one.get("metadata"))
+
+
+def _arrays(answer: Answer) -> tuple[Any, Any]:
+    """Ids and distances of a binary answer, after making sure that it is as long as it says."""
+    try:
+        n, k = (int(part) for part in answer.headers["x-rankhash-shape"].split(","))
+        if n < 0 or k < 0 or len(answer.body) != 12 * n * k:
+            raise ValueError
+    except (TypeError, ValueError, AttributeError):
+        raise EngineError("the server's answer is not what its head says") from None
+    ids = np.frombuffer(answer.body, "<i8", n * k).reshape(n, k).astype(np.int64)
+    return ids, np.frombuffer(answer.body, "<f4", n * k, offset=8 * n * k).reshape(n, k).astype(np.float32)

@@ -1,0 +1,39 @@
+"""Ids by number, kept in memory: reading them from the file costs more than the search that found them."""
+
+from __future__ import annotations
+
+import sqlite3
+from itertools import islice
+
+from .._types import I64
+from . import _items
+from ._items import Id
+from ._schema import Counters
+
+MAX_NAMES = 1 << 20
+
+
+class NameCache:
+    """The ids of numbers that were asked for; an id never changes under its number."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Id] = {}
+
+    def names(self, connection: sqlite3.Connection, counters: Counters, numbers: I64) -> list[Id]:
+        """The ids of numbers that are in the collection."""
+        wanted: list[int] = numbers.tolist()
+        if counters.n_rows == 0:
+            return list(wanted)
+        known = self._known
+        try:
+            return [known[number] for number in wanted]
+        except KeyError:
+            missing = {number for number in wanted if number not in known}
+        rows = _items.read(connection, [*missing])
+        self._remember({number: rows[number][0] for number in islice(missing, MAX_NAMES)})
+        return [rows[number][0] if number in missing else known[number] for number in wanted]
+
+    def _remember(self, names: dict[int, Id]) -> None:
+        if len(self._known) + len(names) > MAX_NAMES:
+            self._known = {}
+        self._known.update(names)

@@ -1,0 +1,26 @@
+"""Near-duplicates: every pair, every group, what to keep.
+
+::
+
+    codes ──────near_pairs──▶ pairs ──duplicate_groups──▶ groups, what to keep, what to drop
+    hashes ──from_hashes──▶ codes    images ──hash_images──▶ codes    texts ──near_texts──▶ pairs
+"""
+
+from __future__ import annotations
+
+from .groups import DuplicateGroups, duplicate_groups
+from .images import ImageHashes, from_hashes, hash_images
+from .pairs import NearPairs, Pairs, near_pairs
+from .texts import near_texts
+
+__all__ = [
+    "DuplicateGroups",
+    "ImageHashes",
+    "NearPairs",
+    "Pairs",
+    "duplicate_groups",
+    "from_hashes",
+    "hash_images",
+    "near_pairs",
+    "near_texts",
+]

@@ -1,0 +1,32 @@
+"""Blocks of rows: intermediate arrays stay small however many vectors come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .._types import F32
+from ..vectors import VectorBatches
+
+BLOCK_FLOATS = 1 << 18
+"""Entries of the widest array of a block of rows."""
+
+PART_FLOATS = 1 << 17
+"""Entries of a part that is converted to float64."""
+
+
+def block_rows(*widths: int) -> int:
+    """Number of rows per block, for arrays of these widths."""
+    return max(1, BLOCK_FLOATS // max(widths))
+
+
+def parts(data: VectorBatches) -> Iterator[tuple[int, F32]]:
+    """The checked vectors in parts that are smaller than batches, each with the number of its first row.
+
+    A float64 copy of a part takes 1 MB.
+    """
+    start = 0
+    for batch in data:
+        step = max(1, PART_FLOATS // data.n_features)
+        for first in range(0, len(batch), step):
+            yield start + first, batch[first : first + step]
+        start += len(batch)

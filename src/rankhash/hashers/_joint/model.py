@@ -1,0 +1,58 @@
+"""The model of JRSH while it learns: features, frame and projections, and the arrays that encode vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._types import F32
+from ...codes import CodeLayout
+from .._features.anchors import RBFAnchors
+from ..base import Arrays
+from .data import JointTraining
+from .frame import Frame, measure_frame
+from .learner import JointLearner
+
+
+@dataclass
+class JointModel:
+    """What further batches continue from: frame, RBF features or None, projections, number of steps so far."""
+
+    frame: Frame
+    rbf: RBFAnchors | None
+    learner: JointLearner
+    n_steps: int = 0
+
+    def points(self, vectors: F32) -> F32:
+        """The points ``(n, k)`` that are projected, of vectors ``(n, d)``."""
+        return self.frame.points(vectors if self.rbf is None else self.rbf.transform(vectors))
+
+    def arrays(self) -> Arrays:
+        """The learned arrays of a hasher, which encode vectors instead of points."""
+        weights, bias = self.learner.projections()
+        projections = self.frame.input_weights(weights)
+        if self.rbf is None:
+            return {"projections_": projections, "bias_": bias, "center_": self.frame.center}
+        arrays = {"projections_": self.rbf.kernel_weights(projections), "bias_": bias, "center_": self.rbf.mean_}
+        return arrays | {"anchors_": self.rbf.anchors_, "scale_": self.rbf.scale_}
+
+
+def new_model(
+    training: JointTraining,
+    layout: CodeLayout,
+    n_anchors: int | None,
+    rng: np.random.RandomState,
+    draws: np.random.Generator,
+    *,
+    rotated: bool,
+) -> JointModel:
+    """A model with random projections, or ``rotated`` those of ITQ; ``n_anchors`` is None for linear features."""
+    frame, rbf = training.frame, None
+    if rotated:
+        return JointModel(frame, rbf, JointLearner.rotated(rng, layout.n_symbols, frame.points(training.vectors)))
+    if n_anchors is not None:
+        rbf = RBFAnchors(n_anchors, whiten=True, random_state=rng).fit(training.vectors)
+        features = rbf.transform(training.vectors)
+        frame = measure_frame(features, np.zeros(features.shape[1], np.float32), principal=False)
+    return JointModel(frame, rbf, JointLearner.random(draws, layout.n_symbols, layout.arity, frame.n_axes))

@@ -1,0 +1,125 @@
+"""How joint learning proceeds: constants for each kind of labels, and what follows from them step by step.
+
+With t from 0 at the first step to 1 after the last:
+
+* rate(t) = r (1 - t) / √d, with r of Adam for a full batch or for mini-batches, and d the number of features
+* sharpness(t) = first · (last / first)^t
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..training import Training
+
+MAX_FULL_BATCH = 1500
+"""Training sets up to this size are used whole in every step."""
+
+MAX_SCARCE_NOISE = 0.5
+"""Upper limit of the noise that follows from the number of points."""
+
+CLASS_ARITIES = (8, 16, 4, 2)
+"""With classes, ``arity="auto"`` takes the first of these that fills the bits or bytes asked for."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Constants for one kind of labels and of start.
+
+    The unit of ``noise`` is u and that of ``sharpness`` 1 / u. For classes, given pairs and RBF features u is 1, the
+    typical standard deviation of a point. For metric neighbours it is their spread s = √(mean d² / 2k), d being the
+    distances of similar points in k dimensions: noise must not hide neighbours, and soft codes must tell them apart.
+
+    Attributes
+    ----------
+    arity : int
+        Arity of ``arity="auto"``.
+    n_steps : int
+        Steps of a fit.
+    full_rate, batch_rate : float
+        Initial rate of Adam, if a step uses all points and if it uses a mini-batch.
+    noise : float
+        Standard deviation of the noise on the points, if they are many; see ``noise_for``.
+    sharpness : tuple of float
+        First and last sharpness of the soft codes.
+    unit_rows : bool
+        Whether projections are scaled to unit length after every step.
+    metric : bool
+        Whether u is the spread of metric neighbours.
+    scarce_noise : float
+        Noise if there are as many points as features; 0, the default, for the same noise everywhere.
+    """
+
+    arity: int
+    n_steps: int
+    full_rate: float
+    batch_rate: float
+    noise: float
+    sharpness: tuple[float, float]
+    unit_rows: bool
+    metric: bool = False
+    scarce_noise: float = 0.0
+
+    def noise_for(self, n_points: int, n_features: int) -> float:
+        """The noise for a number of points: few points of many features are learned by heart without it.
+
+        It is √(d / n) · ``scarce_noise``, at least ``noise`` and at most 0.5 if ``scarce_noise`` is given.
+
+        >>> [round(CLASSES.noise_for(n, 1000), 2) for n in (1000, 4000, 60_000)], NEIGHBORS.noise_for(10, 1000)
+        ([0.35, 0.17, 0.05], 0.43)
+        """
+        wanted = min(MAX_SCARCE_NOISE, self.scarce_noise * (n_features / n_points) ** 0.5)
+        return float(max(self.noise, wanted))
+
+
+ROTATED = Recipe(2, 200, 0.2, 0.03, 0.43, (0.6, 2.0), unit_rows=True, metric=True)
+"""For metric neighbours, from the projections of ITQ."""
+
+NEIGHBORS = Recipe(2, 400, 0.6, 0.3, 0.43, (0.6, 2.0), unit_rows=True, metric=True)
+"""For metric neighbours, from random projections."""
+
+PAIRS = Recipe(2, 400, 0.6, 0.3, 0.2, (1.35, 4.5), unit_rows=True)
+"""For given pairs, and for metric neighbours with RBF features."""
+
+CLASSES = Recipe(8, 600, 0.6, 0.6, 0.05, (1.35, 4.5), unit_rows=False, scarce_noise=0.35)
+"""For class labels."""
+
+
+def recipe_for(training: Training, arity: int, features: str, target: str) -> Recipe:
+    """The recipe for what ``fit`` was given."""
+    if training.y is not None:
+        return CLASSES
+    if training.similarity is not None or features == "rbf":
+        return PAIRS
+    return ROTATED if arity == 2 and target == "ranking" else NEIGHBORS
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The schedule of ``n_steps`` steps that follow ``first_step`` (0 by default) earlier ones."""
+
+    n_steps: int
+    rate: float
+    noise: float
+    sharpness: tuple[float, float]
+    unit_rows: bool
+    first_step: int = 0
+
+    @classmethod
+    def of(cls, recipe: Recipe, n_steps: int, rate: float, noise: float, unit: float, first_step: int) -> Schedule:
+        """The schedule of a recipe whose unit u is ``unit``."""
+        first, last = recipe.sharpness
+        return cls(n_steps, rate, noise * unit, (first / unit, last / unit), recipe.unit_rows, first_step)
+
+    def progress(self, step: int) -> float:
+        """From 0 at the first step to 1 after the last one."""
+        return (self.first_step + step) / (self.first_step + self.n_steps)
+
+    def rate_at(self, step: int) -> float:
+        """The rate of Adam at a step."""
+        return self.rate * (1 - self.progress(step))
+
+    def sharpness_at(self, step: int) -> float:
+        """The sharpness of the soft codes at a step."""
+        low, high = self.sharpness
+        return float(low * (high / low) ** self.progress(step))

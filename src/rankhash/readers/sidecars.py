@@ -1,0 +1,133 @@
+"""Files next to a file of vectors: one id per line, and one row of metadata per vector."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInputError
+from ._base import Block, VectorFile
+from .lines import MAX_LINE, plain_cell, plain_id
+
+Id = int | str
+Fields = dict[str, Any]
+
+
+def with_sidecars(
+    vectors: VectorFile, ids: str | None = None, metadata: str | None = None, id_column: str | None = None
+) -> Iterator[Block]:
+    """The blocks of a file of vectors, with ids and metadata from separate files.
+
+    Parameters
+    ----------
+    vectors
+        The file of vectors.
+    ids
+        A text file with one id per line; default None. An id that is written as an integer is one.
+    metadata
+        A ``.csv`` file whose first line names the columns, or a ``.jsonl`` file of objects, one row per vector; default
+        None.
+    id_column
+        The column that holds the ids: of ``metadata``, or without that file a field of the vectors' own metadata;
+        default None.
+    """
+    if ids is not None and id_column is not None:
+        raise InvalidInputError("ids come from a file of ids or from a column of the metadata, not from both")
+    names = None if ids is None else read_ids(ids)
+    rows = None if metadata is None else read_metadata(metadata)
+    for block in vectors:
+        n = len(block.vectors)
+        given = block.ids if names is None or ids is None else _take(names, n, ids)
+        fields: list[Fields | None] | None = block.metadata
+        if rows is not None and metadata is not None:
+            fields = _take(rows, n, metadata)
+        if id_column is not None:
+            path = vectors.path if metadata is None else metadata
+            given = [_id_of(row or {}, id_column, path) for row in fields or [None] * n]
+            fields = [_without(row, id_column) for row in fields or []]
+        yield Block(block.vectors, given, fields)
+    for file, left in ((ids, names), (metadata, rows)):
+        if left is not None and next(left, None) is not None:
+            raise InvalidInputError(f"{file} has more rows than there are vectors")
+
+
+def read_ids(path: str) -> Iterator[Id]:
+    """The ids of a text file, one per line."""
+    for number, line in enumerate(_lines(path), 1):
+        name = line.rstrip("\r\n")
+        if not name:
+            raise InvalidInputError(f"{path} has no id in line {number}")
+        found = plain_id(name)
+        yield name if found is None else found
+
+
+def read_metadata(path: str) -> Iterator[Fields]:
+    """The rows of a ``.csv`` or ``.jsonl`` file as dicts; empty cells of a CSV file are left out."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".jsonl"):
+        raise InvalidInputError(f"{path} must be metadata in a .csv or a .jsonl file")
+    return _csv_rows(path) if suffix == ".csv" else _json_rows(path)
+
+
+def _csv_rows(path: str) -> Iterator[Fields]:
+    try:
+        rows = csv.reader(_lines(path), strict=True)
+        names = next(rows, [])
+        if not names or len({*names}) < len(names):
+            raise InvalidInputError(f"{path} must name its columns, each once, in the first line")
+        for cells in rows:
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                line = rows.line_num
+                raise InvalidInputError(f"{path} has {len(cells)} cells in line {line}, but names {len(names)} columns")
+            yield {name: plain_cell(cell) for name, cell in zip(names, cells, strict=True) if cell}
+    except csv.Error as error:
+        raise InvalidInputError(f"{path} is not readable CSV: {error}") from None
+
+
+def _json_rows(path: str) -> Iterator[Fields]:
+    for number, line in enumerate(_lines(path), 1):
+        if line.isspace():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(f"{path} is not JSON in line {number}: {error}") from None
+        if not isinstance(row, dict):
+            raise InvalidInputError(f"{path} has no object in line {number}")
+        yield row
+
+
+def _lines(path: str) -> Iterator[str]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            while line := file.readline(MAX_LINE):
+                if len(line) == MAX_LINE:
+                    raise InvalidInputError(f"{path} has a line of more than {MAX_LINE} characters")
+                yield line
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not UTF-8 text: {error.reason}") from None
+
+
+def _take(rows: Iterator[Any], n: int, path: str) -> list[Any]:
+    found = list(itertools.islice(rows, n))
+    if len(found) < n:
+        raise InvalidInputError(f"{path} has fewer rows than there are vectors")
+    return found
+
+
+def _without(row: Fields | None, column: str) -> Fields | None:
+    """The other fields; None if there are none."""
+    return {name: value for name, value in (row or {}).items() if name != column} or None
+
+
+def _id_of(row: Fields, column: str, path: str) -> Id:
+    value: Any = row.get(column)
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise InvalidInputError(f"{path} needs an id, an integer or text, in the column {column!r}, got {value!r:.40}")
+    return value

@@ -1,0 +1,51 @@
+"""The size of an answer, estimated before what it holds is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..collection import Snapshot
+from .errors import ApiError
+
+MATCH_BYTES = 64
+"""JSON of one match without its id, metadata and symbols"""
+SYMBOL_BYTES = 3
+"""JSON of one symbol, at most two digits and a comma"""
+
+
+def check(
+    snapshot: Snapshot,
+    shown: Sequence[int | str],
+    names: Sequence[int | str],
+    limit: int,
+    *,
+    metadata: bool,
+    symbols: int,
+) -> None:
+    """Raise ApiError 422 if the items ``shown`` would take more than ``limit`` bytes.
+
+    Parameters
+    ----------
+    shown
+        The ids of the answer, each as often as the answer shows it.
+    names
+        The same ids without repetition.
+    limit
+        Largest number of bytes.
+    metadata
+        Whether the answer shows metadata.
+    symbols
+        Number of symbols that the answer shows of each item.
+    """
+    total = len(shown) * (MATCH_BYTES + SYMBOL_BYTES * symbols)
+    total += sum(len(name) for name in shown if isinstance(name, str))
+    if metadata and total <= limit:
+        sizes = dict(zip(names, snapshot.metadata_bytes(names), strict=True))
+        total += sum(sizes[name] for name in shown)
+    if total > limit:
+        raise ApiError(
+            422,
+            "limit",
+            f"the answer would have about {total} bytes, and at most {limit} are allowed",
+            "ask for fewer items, for fewer queries, or without metadata and symbols",
+        )

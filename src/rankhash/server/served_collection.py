@@ -1,0 +1,95 @@
+"""The collections of a server, each under a name."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..collection import Collection, Snapshot
+from .errors import ApiError
+from .settings import Settings
+
+SUFFIX = ".rankhash"
+"""What the files of collections in a server's folder end with"""
+
+
+class ServedCollection:
+    """One collection, and what clients may do with it."""
+
+    def __init__(self, name: str, collection: Collection, settings: Settings) -> None:
+        self.name = name
+        self.collection = collection
+        self.settings = settings
+        self.writable = settings.writable and collection.mode == "rw"
+        self.writing = asyncio.Lock()
+        """Held during a change, so that other changes wait here and not in a thread"""
+        self._groups: tuple[tuple[int, float], list[list[int | str]]] = ((-1, 0.0), [])
+
+    @property
+    def n_features(self) -> int | None:
+        """Dimensions of the vectors; None while nothing was added to a collection without a hasher."""
+        return self.collection.n_features
+
+    def info(self) -> dict[str, Any]:
+        """Its entry in the list of collections."""
+        layout, hasher = self.collection.layout, self.collection.hasher
+        scorings = ["auto"]
+        if hasher is not None:
+            weighted = getattr(hasher, "weights_", None) is not None
+            scorings += ["hamming", *(["weighted"] if weighted else []), "asymmetric"]
+        return {
+            "name": self.name,
+            "n_items": len(self.collection),
+            "hasher": None if hasher is None else type(hasher).__name__,
+            "n_features": self.n_features,
+            "n_symbols": None if layout is None else layout.n_symbols,
+            "arity": None if layout is None else layout.arity,
+            "bits": None if layout is None else layout.bits,
+            "metric": self.collection.metric,
+            "store_vectors": self.collection.store_vectors,
+            "writable": self.writable,
+            "scorings": scorings,
+            "rerank": hasher is not None and self.collection.store_vectors is not None,
+            "text": self.settings.text_encoder is not None,
+        }
+
+    def stats(self) -> dict[str, Any]:
+        """The description of the collection."""
+        return asdict(self.collection.stats()) | self.info()
+
+    def duplicates(self, snapshot: Snapshot, radius: float, max_pairs: int) -> list[list[int | str]]:
+        """Groups of near-duplicates; those of the last question are remembered, so that pages come at once."""
+        question = (snapshot.generation, radius)
+        known, groups = self._groups
+        if known != question:
+            groups = snapshot.duplicate_groups(radius=radius, max_pairs=max_pairs)
+            self._groups = (question, groups)
+        return groups
+
+
+def find(collections: Mapping[str, ServedCollection], name: str) -> ServedCollection:
+    """The collection of that name."""
+    served = collections.get(name)
+    if served is None:
+        raise ApiError(404, "not_found", f"there is no collection {name[:100]!r}", "GET /v1/collections lists them")
+    return served
+
+
+def names_of(paths: Iterable[str]) -> list[str]:
+    """A name for each file: its stem, with a number where that is taken.
+
+    >>> names_of(["a/digits.rankhash", "b/digits.rankhash", "words.db"])
+    ['digits', 'digits-2', 'words']
+    """
+    names: list[str] = []
+    for path in paths:
+        stem = os.path.splitext(os.path.basename(path))[0] or "collection"
+        name, number = stem, 1
+        while name in names:
+            number += 1
+            name = f"{stem}-{number}"
+        names.append(name)
+    return names

@@ -1,0 +1,96 @@
+"""What all routes share: the collections, the threads that read and change them, and the counters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..collection import Collection
+from ..errors import RankhashError
+from . import search_batch
+from .batching import Batcher
+from .errors import log
+from .images import list_images
+from .metrics import Metrics
+from .search_batch import BatchKey, SearchResult
+from .served_collection import ServedCollection, find
+from .settings import Settings
+
+T = TypeVar("T")
+
+N_THREADS = {"index": 2, "reads": 4, "lookups": 2, "changes": 2}
+"""Threads per kind of work, so that long work of one kind does not delay the others.
+
+``index``: searches that read the index only. ``reads``: filters, stored vectors, metadata, text encoders; they may run
+up to the time limit. ``lookups``: single items, sizes, counters. ``changes``: additions and deletions.
+"""
+
+
+class Service:
+    """The collections of one server, and the threads that work on them."""
+
+    def __init__(self, collections: Mapping[str, Collection], settings: Settings) -> None:
+        self.settings = settings
+        self.collections = {name: ServedCollection(name, made, settings) for name, made in collections.items()}
+        self.creating = asyncio.Lock()
+        """Held while a collection is created"""
+        self._own: list[Collection] = []
+        self.images = list_images(settings.images)
+        self.ready = False
+        self.metrics = Metrics()
+        self._threads = {kind: ThreadPoolExecutor(n, f"rankhash-{kind}") for kind, n in N_THREADS.items()}
+        self.batcher: Batcher[BatchKey, Any, SearchResult] = Batcher(
+            lambda key, requests: search_batch.run_batch(key, requests),
+            lambda key: self._threads["index" if key.reads_index_only else "reads"],
+            max_rows=search_batch.MAX_BATCH_ROWS,
+            seconds=settings.limits.search_seconds,
+        )
+
+    def open(self) -> None:
+        """Load every index into memory, so that the first request does not wait for it."""
+        try:
+            for served in self.collections.values():
+                with served.collection.snapshot():
+                    pass
+        except RankhashError as error:
+            log.error("%s", error)
+        else:
+            self.ready = True
+
+    def close(self) -> None:
+        """End the threads."""
+        self.ready = False
+        for threads in self._threads.values():
+            threads.shutdown()
+        for made in self._own:
+            made.close()
+
+    def take(self, served: ServedCollection) -> None:
+        """Serve a collection from now on, and close it at the end."""
+        self._own.append(served.collection)
+        self.collections = self.collections | {served.name: served}
+
+    def served(self, name: str) -> ServedCollection:
+        """The collection of that name, or 404."""
+        return find(self.collections, name)
+
+    async def in_thread(self, kind: str, call: Callable[..., T], *args: Any) -> T:
+        """The result of a call in a thread of one of the kinds of ``N_THREADS``."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads[kind], call, *args)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request is for."""
+    service: Service = request.app.state.rankhash
+    return service
+
+
+def json_answer(value: Any, status: int = 200) -> Response:
+    """An answer in JSON; NaN and infinity become null."""
+    return Response(to_json(value, inf_nan_mode="null"), status, media_type="application/json")

@@ -1,0 +1,149 @@
+"""Queries with known neighbours: stored vectors, searched for among the others, and made-up ones unlike them.
+
+Where stored vectors have copies, neither they nor their copies can be found, as if they had not been added.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _kernels
+from .._types import F32, I64, U8
+from ._calibration import DEPTHS, Calibration, Reach
+from ._cells import Cells
+from ._rows import Rows
+from ._trial import EXPONENTS, MOST_GROWTH, Trial, calibrate
+
+N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
+"""A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
+
+USUAL, FAR, BEYOND, FEWEST_FAR = 0.9, 0.98, 1.2, 20
+"""Searches go farther for queries more unlike than the share USUAL of the stored vectors, and as far as they ever go
+from BEYOND times what the share FAR has. Those are measured if FEWEST_FAR of the made-up queries are so far away."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Queries, the numbers of their own rows or -1, and true distances ``(n, k)`` of their neighbours.
+
+    ``families`` (n,) are 0 for stored vectors, which come first.
+    """
+
+    cells: Cells
+    passing: U8 | None
+    queries: F32
+    own: I64
+    truth: F32
+    families: I64
+    row_bytes: int
+
+    @classmethod
+    def of(
+        cls,
+        cells: Cells,
+        rows: Rows,
+        living: I64,
+        passing: U8 | None,
+        prepare: Callable[[F32], F32],
+        random_state: int,
+    ) -> HeldOut:
+        """A random sample of the ``living`` rows and made-up queries, compared with all rows that pass."""
+        rng = np.random.default_rng(random_state)
+        own = np.sort(rng.permutation(living)[: min(N_STORED, max(20, len(living) // 20))])
+        queries, families = rows.take(own), np.zeros(len(own), np.int64)
+        if not cells.coder.product:
+            others, kinds = made_up(rows, living, rng)
+            queries = np.concatenate([queries, prepare(others)])
+            families, own = np.concatenate([families, kinds]), np.concatenate([own, np.full(len(kinds), -1)])
+        depth = min(DEPTHS[-1] + 1, len(living))
+        found, distances = _nearest(cells, rows, passing, queries, depth)
+        copies = (found[families == 0] != own[families == 0, None]) & (distances[families == 0] == 0)
+        if not cells.coder.product and copies.any():
+            # copies of a query are found with ease, but other queries have none: they may not be found
+            hidden = np.union1d(own, found[families == 0][copies])
+            passing, own = _without(passing, hidden[hidden >= 0], len(rows)), np.full_like(own, -1)
+            found, distances = _nearest(cells, rows, passing, queries, depth)
+        return cls(cells, passing, queries, own, _without_own(found, distances, own), families, rows.row_bytes)
+
+    def calibration(self, rows: _kernels.RowsView, on_step: Callable[[], None]) -> Calibration:
+        """Settings and the recall that they reach, with candidates re-ranked by ``rows``."""
+        stored = self._trial(rows, self.families == 0)
+        if self.cells.coder.product:
+            return calibrate(stored, None, (0,), (), on_step)
+        unlikeness = self.cells.coder.unlikeness(self.queries)
+        usual, far = np.quantile(unlikeness[self.families == 0], (USUAL, FAR))
+        far = max(BEYOND * float(far), 1e-30)
+        reaches = [Reach(max(float(usual), far / 1e6), far, growth) for growth in range(MOST_GROWTH + 1)]
+        others = (self.families > 0) & (unlikeness > far)
+        unlike = self._trial(rows, others) if others.sum() >= FEWEST_FAR else None
+        beyond = [STRANGE * float(np.quantile(self.truth[self.families == 0, at], FAR)) for at in self._depths()]
+        strangers = (self.families > 0) & (self.truth[:, self._depths()[0]] > beyond[0])
+        strange = self._trial(rows, strangers) if strangers.sum() >= FEWEST_FAR and min(beyond) > 0 else None
+        return calibrate(stored, unlike, EXPONENTS, reaches, on_step, strange, (beyond[0], beyond[1]))
+
+    def _depths(self) -> list[int]:
+        """The columns of the distances of the neighbours of DEPTHS, or the last ones that there are."""
+        return [min(depth, self.truth.shape[1]) - 1 for depth in DEPTHS]
+
+    def _trial(self, rows: _kernels.RowsView, chosen: np.ndarray) -> Trial:
+        coder, view, threads = self.cells.coder, self.cells.view(), _kernels.default_threads()
+        queries = self.queries[chosen]
+        points = coder.points(queries)
+
+        def search(how: _kernels.CellSearch) -> tuple[I64, F32, _kernels.CellStats]:
+            return _kernels.search_cells(view, rows, None, self.passing, points, queries, how, threads)
+
+        own, truth, families = self.own[chosen], self.truth[chosen], self.families[chosen]
+        return Trial(
+            search, own, truth, families, coder.n_cells, coder.n_bytes, self.row_bytes, view.offsets is not None
+        )
+
+    def microseconds(self, rows: _kernels.RowsView, how: _kernels.CellSearch) -> float:
+        """CPU time per stored vector as a query in a batch on one thread; the median of three runs."""
+        queries = self.queries[self.families == 0]
+        view, points, times = self.cells.view(), self.cells.coder.points(queries), []
+        for _ in range(3):
+            start = time.process_time()
+            _kernels.search_cells(view, rows, None, self.passing, points, queries, how, 1)
+            times.append(time.process_time() - start)
+        return float(np.median(times)) / max(len(queries), 1) * 1e6
+
+
+def made_up(rows: Rows, living: I64, rng: np.random.Generator) -> tuple[F32, I64]:
+    """Queries between and outside of stored vectors, and the number of their family, from 1 on; none is zero.
+
+    Means of two vectors; a + b - c of three; normal numbers around the mean, with up to three times the deviation that
+    coordinates have on average; and vectors that are moved by that much.
+    """
+    n = N_MADE_UP // 4
+    a, b, c = (rows.take(living[rng.integers(0, len(living), n)]) for _ in range(3))
+    center = a.mean(axis=0)
+    deviation = np.sqrt(np.square(a - center).mean())
+    noise = deviation * rng.uniform(0, 3, (n, 1)) * rng.standard_normal(a.shape)
+    moved = b + 3 * deviation * rng.standard_normal(a.shape)
+    queries: F32 = np.concatenate([(a + b) / 2, a + b - c, center + noise, moved]).astype(np.float32)
+    usable = np.abs(queries).max(axis=1) > 0
+    return queries[usable], np.repeat(np.arange(1, 5), n)[usable]
+
+
+def _nearest(cells: Cells, rows: Rows, passing: U8 | None, queries: F32, k: int) -> tuple[I64, F32]:
+    product, threads = cells.coder.product, _kernels.default_threads()
+    return _kernels.search_rows(rows.view(), None, product, passing, queries, k, threads)
+
+
+def _without(passing: U8 | None, hidden: I64, n: int) -> U8:
+    """The bits of rows that pass, with those of hidden ones cleared."""
+    bits = np.ones(n, np.uint8) if passing is None else np.unpackbits(passing, count=n, bitorder="little")
+    bits[hidden] = 0
+    return np.packbits(bits, bitorder="little")
+
+
+def _without_own(found: I64, distances: F32, own: I64) -> F32:
+    """Distances ``(n, k - 1)`` of neighbours other than the query itself, which may be missing among ties."""
+    others = np.where(found == own[:, None], np.inf, distances)
+    others.sort(axis=1)
+    return others[:, :-1].astype(np.float32)

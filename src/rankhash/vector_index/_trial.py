@@ -1,0 +1,158 @@
+"""Searches with known answers: which settings find how much, and at what cost.
+
+::
+
+    exponent: the one that scans least for stored vectors
+    settings: growing effort, each with fewer and fewer candidates
+    reach:    the least with which queries unlike the stored vectors find as much as these
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from .. import _kernels
+from .._types import F32, F64, I64
+from ._calibration import DEPTHS, Calibration, Reach, Setting
+
+FIRST_EFFORT, EFFORT_GROWTH = 2.0, 2.0
+CANDIDATES_PER_NEIGHBOR = {10: (60.0, 30.0, 15.0, 8.0, 5.0, 3.0, 1.5), 100: (12.0, 6.0, 3.0, 1.5)}
+"""By k. Effort is measured with the most of them, then the other numbers with the efforts that may be chosen."""
+
+EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
+LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
+"""The range of recalls that settings are measured for, and the one at which exponents are compared."""
+
+MOST_PER_NEIGHBOR, LITTLE = 200.0, 0.002
+"""Candidates are doubled beyond the most of them, up to about MOST_PER_NEIGHBOR, while the recall grows by LITTLE."""
+
+UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
+"""A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
+
+CODE_COST, CELL_COST, SYMBOL_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.03, 60.0, 2.0, 20.0, 0.1
+"""Nanoseconds per byte of code, per cell, per symbol of a cell's tables, per candidate, and per byte of its row."""
+
+NO_REACH = Reach()
+
+Search = Callable[[_kernels.CellSearch], tuple[I64, F32, _kernels.CellStats]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Queries of known truth: searches run with given settings, and how many true neighbours they find.
+
+    ``own`` (n,) are the queries' own ids or -1, ``truth`` (n, k) true distances of their neighbours. A neighbour counts
+    as found if its distance is at most that of the k-th true one, so that ties count. Of several ``families`` (n,) of
+    queries the one with the lowest recall counts. ``own_tables`` says whether each cell has tables of its own.
+    """
+
+    search: Search
+    own: I64
+    truth: F32
+    families: I64
+    n_cells: int
+    n_bytes: int
+    row_bytes: int
+    own_tables: bool = True
+
+    def run(self, setting: Setting, reach: Reach = NO_REACH) -> Setting:
+        """The setting with the recall and the cost that were measured."""
+        k, how = setting.k, reach.search(setting)
+        how = _kernels.CellSearch(k + 1, how.effort, how.exponent, how.n_candidates + 1, how.usual, how.far, how.growth)
+        ids, distances, stats = self.search(how)
+        cell_cost = CELL_COST + (2 * self.n_bytes * SYMBOL_COST if self.own_tables else 0.0)
+        cost = stats.codes * self.n_bytes * CODE_COST + stats.cells * cell_cost
+        cost += stats.candidates * (CANDIDATE_COST + self.row_bytes * ROW_BYTE_COST)
+        shares = _found(ids, distances, self.own, self.truth[:, :k])
+        recall = min(float(shares[self.families == family].mean()) for family in np.unique(self.families))
+        return Setting(k, setting.effort, setting.exponent, setting.n_candidates, recall, cost / max(len(ids), 1))
+
+    def by_effort(self, k: int, exponent: int) -> list[Setting]:
+        """Settings of growing effort with the most candidates."""
+        curve, effort = [], FIRST_EFFORT
+        while True:
+            setting = Setting(k, effort, exponent, int(k * CANDIDATES_PER_NEIGHBOR[k][0]), 0.0, 0.0)
+            curve.append(self.run(setting))
+            if curve[-1].recall >= ENOUGH or effort >= self.n_cells * 2.0**exponent:
+                return curve
+            effort *= EFFORT_GROWTH
+
+    def deeper(self, farthest: Setting) -> list[Setting]:
+        """The same effort with more and more candidates, as long as these find more."""
+        settings = [farthest]
+        while settings[-1].recall < ENOUGH and settings[-1].n_candidates < MOST_PER_NEIGHBOR / 2 * farthest.k:
+            more = self.run(replace(settings[-1], n_candidates=2 * settings[-1].n_candidates))
+            if more.recall < settings[-1].recall + LITTLE:
+                break
+            settings.append(more)
+        return settings[1:]
+
+    def by_candidates(self, most: Setting) -> list[Setting]:
+        """The same effort with fewer and fewer candidates, until a tenth of the recall is lost."""
+        settings = []
+        for per_neighbor in CANDIDATES_PER_NEIGHBOR[most.k][1:]:
+            n_candidates = int(np.ceil(most.k * per_neighbor))
+            settings.append(self.run(Setting(most.k, most.effort, most.exponent, n_candidates, 0.0, 0.0)))
+            if settings[-1].recall < 0.9 * most.recall:
+                break
+        return settings
+
+
+def calibrate(
+    stored: Trial,
+    unlike: Trial | None,
+    exponents: Sequence[int],
+    reaches: Sequence[Reach],
+    on_step: Callable[[], None],
+    strange: Trial | None = None,
+    beyond: tuple[float, float] = (0.0, 0.0),
+) -> Calibration:
+    """Settings for each k of DEPTHS that there are neighbours for.
+
+    ``stored`` has stored vectors as queries, ``unlike`` others that lie far from all centroids, ``strange`` others
+    whose neighbours are farther away than ``beyond``. ``reaches`` are tried in their order.
+    """
+    curves = [stored.by_effort(DEPTHS[0], exponent) for exponent in exponents]
+    exponent = min((_at(curve, HIGH_RECALL) for curve in curves), key=lambda s: s.cost).exponent
+    on_step()
+    settings: list[Setting] = []
+    for k in DEPTHS:
+        if k <= stored.truth.shape[1]:
+            curve = stored.by_effort(k, exponent)
+            settings += curve + stored.deeper(curve[-1])
+            for setting, farther in pairwise([*curve, curve[-1]]):
+                if farther.recall >= LEAST_RECALL or setting is curve[-1]:
+                    settings += stored.by_candidates(setting)
+            on_step()
+    measured = Calibration(tuple(settings), Reach())
+    if unlike is None and strange is None:
+        return measured
+    depths = [k for k in DEPTHS if k <= stored.truth.shape[1]]
+    goals = [(measured.choose(k, asked), least) for asked, least in UNLIKE_RECALLS for k in depths]
+    enough = (r for r in reaches if unlike and all(unlike.run(s, r).recall >= min(s.recall, m) for s, m in goals))
+    reach = reaches[0] if unlike is None else next(enough, reaches[-1])
+    if strange is not None and not all(strange.run(s, reach).recall >= min(s.recall, least) for s, least in goals):
+        reach = replace(reach, beyond=beyond)
+    return Calibration(measured.settings, reach)
+
+
+def _at(curve: list[Setting], recall: float) -> Setting:
+    """The setting of that recall on the curve, or its last one."""
+    for nearer, setting in pairwise([curve[0], *curve]):
+        if setting.recall >= recall:
+            return nearer.between(setting, recall)
+    return curve[-1]
+
+
+def _found(ids: I64, distances: F32, own: I64, truth: F32) -> F64:
+    """The share of true neighbours found, per query."""
+    k = truth.shape[1]
+    kept = np.where((ids != own[:, None]) & (ids >= 0), distances, np.inf)
+    kept.sort(axis=1)
+    limit = truth[:, -1:] + 1e-5 * np.abs(truth[:, -1:]) + 1e-12
+    shares: F64 = (kept[:, :k] <= limit).mean(axis=1)
+    return shares

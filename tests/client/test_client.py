@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from rankhash import SRSH, Collection, EngineError, FilterError, InvalidInputError, TakenIdError, UnknownIdError
+from rankhash.client import Client, ServerError
+from rankhash.server import Limits, Settings
+from server.serving import TOKEN, serving
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((300, 12)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def hasher():
+    return SRSH(n_symbols=16, arity=4, random_state=0).fit(X)
+
+
+@pytest.fixture
+def served(tmp_path, hasher):
+    """A collection of 300 items, and a client that may change it."""
+    settings = Settings(writable=True, token=TOKEN, limits=Limits(batch=64))
+    with Collection.create(tmp_path / "items.rankhash", hasher, store_vectors="float32") as collection:
+        collection.add(X, metadata=[{"number": i} for i in range(300)])
+        with serving({"items": collection}, settings) as server, Client(_url(server), token=TOKEN) as client:
+            yield collection, client
+
+
+def _url(server):
+    return f"http://127.0.0.1:{server.port}"
+
+
+def test_searches_are_those_of_the_collection(served):
+    collection, client = served
+    items = client.collection("items")
+    wanted = collection.search(X[:150], 5)  # more than one request may have
+    found = items.search_arrays(X[:150], 5)
+    assert (found.ids == wanted.ids.astype(np.int64)).all()
+    assert (found.distances == wanted.distances).all()
+    lists = items.search(X[:150], 5, metadata=True)
+    assert [[match.id for match in row] for row in lists] == wanted.ids.tolist()
+    assert all(match.metadata == {"number": match.id} for row in lists for match in row)
+
+
+def test_a_collection_is_created_and_filled(tmp_path):
+    settings = Settings(writable=True, token=TOKEN, folder=str(tmp_path))
+    with serving({}, settings) as server, Client(_url(server), token=TOKEN) as client:
+        items = client.create("articles", metric="euclidean")
+        items.add(X, metadata=[{"number": i} for i in range(300)])
+        assert items.search(X[7], 1, where="number < 100")[0][0].id == 7
+        with pytest.raises(ServerError, match="already"):
+            client.create("articles")
+
+
+def test_options_reach_the_server(served):
+    collection, client = served
+    items = client.collection("items")
+    found = items.search(X[0], 4, where="number >= 100", rerank=50)
+    wanted = collection.search(X[:1], 4, where="number >= 100", rerank=50)
+    assert [match.id for match in found[0]] == wanted.ids[0].tolist()
+    arrays = items.search_arrays(X[0], 4, where="number >= 100", rerank=50)
+    assert arrays.ids.tolist() == wanted.ids.tolist()
+    like = items.search_like([7, 8], 3)
+    assert [len(row) for row in like] == [3, 3]
+    assert all(match.id != 7 for match in like[0])
+
+
+def test_items_come_and_go(served):
+    collection, client = served
+    items = client.collection("items")
+    ids = items.add(X[:100] + 1, metadata=[{"number": -i} for i in range(100)])
+    assert ids == list(range(300, 400))
+    items.upsert(X[:2] + 2, np.array([300, 999]), [{"number": 5}, None])
+    assert len(items) == len(collection) == 401
+    assert items.get(300)["metadata"] == {"number": 5}
+    assert np.allclose(items.get(999, vector=True)["vector"], X[1] + 2)
+    assert items.delete(where="number < 0") == 98 + 1
+    assert items.delete([999]) == 1
+    assert sum(1 for _ in items.items(page=100)) == len(items)
+    assert [item["id"] for item in items.items(where="number < 3")] == [0, 1, 2]
+
+
+def test_text_ids(tmp_path, hasher):
+    with Collection.create(tmp_path / "words.rankhash", hasher) as collection:
+        settings = Settings(writable=True, token=TOKEN)
+        with serving({"words": collection}, settings) as server, Client(_url(server), token=TOKEN) as client:
+            words = client.collection("words")
+            words.add(X[:3], ["a/b", "ü?", "17"])
+            assert words.get("a/b")["id"] == "a/b"
+            assert words.get("ü?")["id"] == "ü?"
+            assert words.get("17")["id"] == "17"
+            with pytest.raises(UnknownIdError):
+                words.get(17)
+            with pytest.raises(ServerError, match="no binary form") as caught:
+                words.search_arrays(X[:1], 1)
+            assert caught.value.status == 406
+            assert words.search(X[0], 1)[0][0].id == "a/b"
+
+
+def test_no_queries_give_no_rows(served):
+    _, client = served
+    items = client.collection("items")
+    assert items.search(np.empty((0, 12)), 5) == []
+    assert items.search_arrays(np.empty((0, 12)), 5).ids.shape == (0, 5)
+
+
+def test_errors_are_those_of_a_collection(served):
+    _, client = served
+    items = client.collection("items")
+    with pytest.raises(FilterError) as caught:
+        items.search(X[0], where="number <")
+    assert caught.value.position == 8
+    with pytest.raises(UnknownIdError, match="12345"):
+        items.get(12345)
+    with pytest.raises(TakenIdError):
+        items.add(X[:1], [0])
+    with pytest.raises(InvalidInputError, match="7 features"):
+        items.search(X[:1, :7])
+    with pytest.raises(InvalidInputError, match="one entry per vector"):
+        items.add(X[:2], [1])
+    with pytest.raises(InvalidInputError, match="JSON"):
+        items.add(X[:1], metadata=[{"a": object()}])
+    with pytest.raises(ServerError, match="nothing") as found:
+        client.collection("nothing").info()
+    assert found.value.status == 404
+
+
+def test_a_wrong_token_is_refused(served):
+    _, client = served
+    with (
+        Client(f"http://127.0.0.1:{client._transport._port}", token="another-token-of-some-length") as other,
+        pytest.raises(ServerError) as caught,
+    ):
+        other.collection("items").add(X[:1])
+    assert caught.value.status == 401
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "127.0.0.1:8000", "http://"])
+def test_an_address_must_be_one(url):
+    with pytest.raises(InvalidInputError, match="url must be like"):
+        Client(url)
+
+
+def test_nobody_there():
+    with (
+        Client("http://127.0.0.1:9", retries=1, timeout=1) as client,
+        pytest.raises(EngineError, match="cannot be reached"),
+    ):
+        client.collections()
+
+
+class Flaky(http.server.BaseHTTPRequestHandler):
+    """Answers with the first plan that is left: a status, or None to hang up."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self._answer()
+
+    def do_GET(self):
+        self._answer()
+
+    def _answer(self):
+        self.server.n_asked += 1
+        status = self.server.plan.pop(0)
+        if status is None:
+            self.connection.close()
+            return
+        body = json.dumps(self.server.answers.get(self.path.split("?")[0], {})).encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def flaky():
+    """A server that answers as planned."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Flaky)
+    server.n_asked, server.plan = 0, []
+    server.answers = {
+        "/v1/collections": {"collections": [], "limits": {"batch": 10, "body_bytes": 1 << 20}},
+        "/v1/collections/a/items": {"ids": [1]},
+        "/v1/collections/a": {"n_items": 3},
+    }
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_busy_server_is_asked_again(flaky):
+    flaky.plan = [503, 429, 200]
+    with Client(f"http://127.0.0.1:{flaky.server_port}") as client:
+        assert client.collections() == []
+    assert flaky.n_asked == 3
+
+
+def test_a_broken_connection_repeats_only_what_does_no_harm(flaky):
+    with Client(f"http://127.0.0.1:{flaky.server_port}") as client:
+        flaky.plan = [None, 200]
+        assert len(client.collection("a")) == 3
+        flaky.plan = [200, None, 200]
+        with pytest.raises(EngineError, match="cannot be reached"):
+            client.collection("a").add(X[:1])
+        assert flaky.plan == [200]
+        flaky.plan = [200, None, 200]
+        client.collection("a").upsert(X[:1], [1])
+        assert flaky.plan == []
+
+
+def test_answers_that_are_none_are_refused(flaky):
+    with Client(f"http://127.0.0.1:{flaky.server_port}", retries=0) as client:
+        flaky.plan = [500]
+        with pytest.raises(ServerError, match="status 500"):
+            client.collections()
+        flaky.answers["/v1/collections/a/search"] = {}
+        flaky.plan = [200, 200]
+        with pytest.raises(EngineError, match="not what its head says"):
+            client.collection("a").search_arrays(X[:1])
+
+
+FOREIGN = [
+    *(None, [], 1, "x", {}, {"results": 1}, {"results": [1]}, {"results": [{"matches": 1}]}, {"results": []}),
+    *({"results": [{"matches": [1]}]}, {"results": [{"matches": [{"id": 1}]}]}, {"items": 1}, {"deleted": "x"}),
+    *({"deleted": 1e400}, {"ids": 1}, {"n_items": "x"}, {"n_items": 1e400}, {"n_items": -5}),
+]
+CALLS = {
+    "search": lambda items: items.search(X[:2]),
+    "search_like": lambda items: items.search_like([1]),
+    "search_arrays": lambda items: items.search_arrays(X[:2]),
+    "items": lambda items: list(items.items()),
+    "add": lambda items: items.add(X[:2]),
+    "upsert": lambda items: items.upsert(X[:2], ["a", "b"]),
+    "len": len,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_answers_of_another_form_are_an_error_of_this_package(flaky, call):
+    refused = 0
+    for answer in FOREIGN:
+        flaky.answers |= dict.fromkeys(["/v1/collections/a/search", "/v1/collections/a/items"], answer)
+        flaky.answers["/v1/collections/a"] = answer
+        flaky.plan = [200, 200]
+        with Client(f"http://127.0.0.1:{flaky.server_port}", retries=0) as client:
+            try:
+                CALLS[call](client.collection("a"))
+            except EngineError:
+                refused += 1
+    assert refused >= len(FOREIGN) - 2
+
+
+@pytest.mark.parametrize(
+    "limits", [None, {}, {"batch": "x", "body_bytes": 1}, {"batch": 1e400, "body_bytes": 1e400, "matches": 1e400}]
+)
+def test_limits_of_another_form_are_an_error_of_this_package(flaky, limits):
+    flaky.answers["/v1/collections"] = {"limits": limits}
+    flaky.plan = [200]
+    with Client(f"http://127.0.0.1:{flaky.server_port}", retries=0) as client, pytest.raises(EngineError):
+        client.collection("a").search(X[:2])
+
+
+@pytest.mark.parametrize("position", ["x", [], 1e400])
+def test_errors_of_another_form_are_an_error_of_this_package(flaky, position):
+    flaky.answers["/v1/collections"] = {"error": {"code": "bad_filter", "message": "m", "position": position}}
+    flaky.plan = [422]
+    with (
+        Client(f"http://127.0.0.1:{flaky.server_port}", retries=0) as client,
+        pytest.raises((EngineError, FilterError)),
+    ):
+        client.collections()

@@ -1,0 +1,85 @@
+"""How far searches go: settings between measured ones, the reach for unlike queries, and the length of codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankhash import VectorIndex
+from rankhash.vector_index._calibration import Calibration, Reach, Setting
+from rankhash.vector_index._coder import CODE_ERROR, enough_bytes
+
+from . import brute
+
+
+def setting(effort, recall, n_candidates=50, k=10):
+    return Setting(k, effort, 4, n_candidates, recall, 10 * effort)
+
+
+def test_efforts_between_measured_ones_are_chosen():
+    calibration = Calibration((setting(2.0, 0.9), setting(8.0, 0.99)), Reach())
+    chosen = calibration.choose(10, 0.95)
+    assert chosen.recall == pytest.approx(0.96)
+    share = np.log(0.1 / 0.04) / np.log(0.1 / 0.01)
+    assert chosen.effort == pytest.approx(2 * 4**share)
+    assert calibration.choose(10, 0.999).effort == 8.0
+    assert calibration.choose(10, 0.1).effort == 2.0
+
+
+def test_the_cheapest_setting_is_chosen_over_one_between_others():
+    cheap = Setting(10, 1.0, 4, 20, 0.97, 1.0)
+    calibration = Calibration((setting(2.0, 0.9), setting(8.0, 0.99), cheap), Reach())
+    assert calibration.choose(10, 0.95) == cheap
+
+
+def test_a_calibration_survives_its_state():
+    calibration = Calibration((setting(2.0, 0.9), setting(8.0, 0.99, k=100)), Reach(1.5, 2.5, 3))
+    assert Calibration.restore(calibration.state()) == calibration
+
+
+def test_unlike_queries_go_farther_and_stored_ones_do_not():
+    X = brute.clustered(5, 4000)
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=4, verbose=False).fit(X)
+    index.add(X)
+    reach = index._engine.calibration.reach
+    unlikeness = index._engine.cells.coder.unlikeness(X)
+    assert reach.growth > 0
+    assert 0.8 < (unlikeness < reach.usual).mean() < 0.97
+    assert (unlikeness > reach.far).mean() < 0.03
+
+
+@pytest.mark.parametrize("d", [64, 128, 192])
+def test_codes_have_the_rate_of_normal_residuals(rng, d):
+    residuals = rng.normal(size=(8000, d)).astype(np.float32)
+    assert enough_bytes(residuals) == 8 * round(d * np.log2(1 / CODE_ERROR) / 2 / 64)
+
+
+def test_codes_have_16_to_64_bytes(rng):
+    assert enough_bytes(rng.normal(size=(500, 2)).astype(np.float32)) == 16
+    assert enough_bytes(np.zeros((50, 3), np.float32)) == 16
+    assert enough_bytes(rng.normal(size=(2000, 900)).astype(np.float32)) == 64
+    few_directions = rng.normal(size=(2000, 400)) * 0.5 ** np.arange(400)
+    assert enough_bytes(few_directions.astype(np.float32)) == 16
+
+
+def test_copies_do_not_make_other_queries_look_easy(rng, monkeypatch):
+    monkeypatch.setattr("rankhash.vector_index._engine.FEW_PASSING", 0)
+    X = np.repeat(rng.normal(size=(500, 16)).astype(np.float32), 10, axis=0)
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=4, verbose=False).fit(X)
+    index.add(X)
+    Q = rng.normal(size=(200, 16)).astype(np.float32)
+    assert brute.recall(index.search(Q).ids, Q, X, "euclidean") >= 0.94
+
+
+def test_queries_for_which_no_growth_is_enough_are_compared_with_all_vectors(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankhash.vector_index._engine.FEW_PASSING", 0)
+    centres = 10 * rng.normal(size=(300, 16))
+    X = (centres[rng.integers(0, 300, 6000)] + 0.01 * rng.normal(size=(6000, 16))).astype(np.float32)
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=8, verbose=False).fit(X)
+    index.add(X)
+    assert min(index._engine.calibration.reach.beyond) > 0
+    between = ((X[:100] + X[100:200]) / 2).astype(np.float32)
+    assert brute.recall(index.search(between).ids, between, X, "euclidean") == 1
+    index.save(tmp_path / "index")
+    same = VectorIndex.load(tmp_path / "index", mmap=True).search(between)
+    np.testing.assert_array_equal(same.ids, index.search(between).ids)
