@@ -2,12 +2,14 @@
 
 What stands between ``<!-- bench:scan -->`` and ``<!-- /bench:scan -->`` is replaced by the table ``scan``. A benchmark
 that compares with peers has a table of its own name, and with ``_goals`` behind it one of the lines that have a goal.
-Any other benchmark without a table in ``drawing/`` has one with its keys and numbers.
+Any other benchmark without a table in ``drawing/`` has one with its keys and numbers. Below each table stands a link to
+the raw results that it was drawn from.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -25,6 +27,9 @@ DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
 TABLES = frontier.TABLES | quality.TABLES | training.TABLES | scale.TABLES | systems.TABLES | dask_engine.TABLES
 FIGURES = systems.FIGURES | frontier.FIGURES | training.FIGURES | scale.FIGURES
+REPRODUCED = "reproduce"
+"""Folder of the runs of ``rankhash reproduce``, below the folder of the results"""
+
 BLOCK = re.compile(r"(<!-- bench:(\w+) -->\n).*?(<!-- /bench:\2 -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- /?bench:\w+ -->")
 
@@ -33,7 +38,7 @@ def main() -> int:
     """0 if everything is up to date (or now is), 1 if ``--check`` found something stale."""
     args = _arguments()
     if args.show:
-        print("\n".join(table(name, args.results) for name in args.show))
+        print("\n".join(table(name, args.results)[0] for name in args.show))
         return 0
     stale = False
     for path, text in drawn_files(args.files, args.results).items():
@@ -58,33 +63,44 @@ def _arguments() -> argparse.Namespace:
 def drawn_files(files: list[Path], folder: Path) -> dict[Path, str]:
     """What the files must hold; without names, all pages, figures and the verdict."""
     pages = files or [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-    drawn = {path: render(path.read_text(encoding="utf-8"), path.name, folder) for path in pages if path.exists()}
+    drawn = {path: render(path, folder) for path in pages if path.exists()}
     if not files:
-        drawn[DOCS / "verdict.md"] = read_verdict(folder / "reproduce")
+        drawn[DOCS / "verdict.md"] = read_verdict(folder / REPRODUCED)
         for name, (benchmark, draw) in FIGURES.items():
             if (results := _results(benchmark, folder)).rows:
                 drawn[IMAGES / name] = draw(results)
     return drawn
 
 
-def render(text: str, page: str, folder: Path) -> str:
-    """``text`` with every block between markers drawn anew."""
+def render(page: Path, folder: Path) -> str:
+    """The text of a page with every block between markers drawn anew."""
+    text = page.read_text(encoding="utf-8")
     markers, blocks = len(MARKER.findall(text)), len(BLOCK.findall(text))
     if markers != 2 * blocks:
-        raise SystemExit(f"{page} has {markers} bench markers but {blocks} closed blocks; close each with its own name")
+        raise SystemExit(
+            f"{page.name} has {markers} bench markers but {blocks} closed blocks; close each with its own name"
+        )
     try:
-        return BLOCK.sub(lambda match: match[1] + table(match[2], folder) + match[3], text)
+        return BLOCK.sub(lambda match: match[1] + _block(match[2], page, folder) + match[3], text)
     except LookupError as error:
-        raise SystemExit(f"{page} asks for {error.args[0]}") from None
+        raise SystemExit(f"{page.name} asks for {error.args[0]}") from None
 
 
-def table(name: str, folder: Path) -> str:
-    """The table of that name as Markdown, or a sentence if it was not measured yet."""
+def _block(name: str, page: Path, folder: Path) -> str:
+    """The table, and a link from the page to its raw results."""
+    text, raw = table(name, folder)
+    if raw is None:
+        return text
+    return f"{text.rstrip()} [Raw results]({os.path.relpath(folder / raw, page.parent)}).\n"
+
+
+def table(name: str, folder: Path) -> tuple[str, str | None]:
+    """The table of that name as Markdown and its raw results in ``folder``; a sentence and None if there are none."""
     if name in reproduced.TABLES:
-        return reproduced.TABLES[name](reproduced.Runs(folder / "reproduce"))
+        return reproduced.TABLES[name](reproduced.Runs(folder / REPRODUCED)), REPRODUCED
     benchmark, draw = TABLES.get(name) or _default(name)
     results = _results(benchmark, folder)
-    return draw(results) if results.rows else NOT_MEASURED
+    return (draw(results), f"{results.benchmark}.json") if results.rows else (NOT_MEASURED, None)
 
 
 def _default(name: str) -> tuple[str, Callable[[Results], str]]:

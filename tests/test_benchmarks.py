@@ -229,7 +229,7 @@ def test_kills_and_memory_are_drawn_with_what_failed_and_with_notes(page: Path) 
     text = drawn(page, "kill", "cli_memory")
     assert "| kills | 7 |\n| acknowledged | 5 |" in text
     assert "damaged files** | **1** |" in text
-    assert " Note: an old disk.\n" in text
+    assert " Note: an old disk. [Raw results](systems/kill.json).\n" in text
     assert "| add | 10,000 × 128 | 5 | 100 | 1.5 |" in text
     assert "not a measurement.** _Some CPU, 2 cores, avx2; commit abc+ with uncommitted changes;" in text
 

@@ -170,6 +170,14 @@ def test_every_page_is_in_the_menu():
         assert f": {page.relative_to(ROOT / 'docs')}\n" in menu, page.name
 
 
+def test_the_site_loads_nothing_from_other_hosts():
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert "font: false" in settings
+    (worker,) = re.findall(r"polyfills: \[(\S*iframe-worker\S*)\]", settings)  # else material takes one from a host
+    for path in (ROOT / "docs" / worker, *(ROOT / "docs" / "stylesheets").iterdir()):
+        assert "http" not in path.read_text()
+
+
 # -- defaults of parameters --------------------------------------------------------------------------------------------
 
 
@@ -224,6 +232,33 @@ def test_every_parameter_states_its_default(name):
         elif function.__name__ != "__init__" and not re.search(r"as in|those of|see \[", text):
             told = "default" in text and f"``{parameter.name}``" in text
             assert told or f"Without ``{parameter.name}``" in text, f"{parameter.name} is not described"
+
+
+HASHERS = rankhash.hashers.HASHERS | rankhash.hashers.VIEW_HASHERS
+LIKE_RSH = "all others"
+"""The row of a table that refers to the parameters of RSH"""
+
+
+def tabled_defaults(name):
+    """The column of defaults in the table on a hasher's page, by parameter."""
+    text = (ROOT / "docs" / "hashers" / f"{name.lower()}.md").read_text()
+    rows = re.findall(rf"^\| (`[^|]*|{LIKE_RSH}) \|([^|]*)\|", text, re.M)
+    return {parameter: cell for names, cell in rows for parameter in re.findall(rf"\b\w+(?=`)|{LIKE_RSH}", names)}
+
+
+@pytest.mark.parametrize("name", HASHERS)
+def test_the_page_of_a_hasher_states_every_default(name):
+    stated = tabled_defaults(name)
+    parameters = dict([*inspect.signature(HASHERS[name].__init__).parameters.items()][1:])
+    assert not stated.keys() - parameters.keys() - {LIKE_RSH}
+    assert "64 bits" in stated["n_symbols"]
+    for parameter in parameters.keys() - {"n_symbols", "n_bits", "n_bytes"}:
+        default = parameters[parameter].default
+        if parameter not in stated:
+            assert LIKE_RSH in stated, f"{parameter} is not in the table"
+            assert default == inspect.signature(rankhash.RSH).parameters[parameter].default, parameter
+        elif default is not None:
+            assert names_value(stated[parameter], default), f"{parameter} is {default!r}"
 
 
 @pytest.mark.parametrize("text", ["", "Number of rows.", "Number of rows; default 4.", "Rows; default 10.5."])

@@ -77,9 +77,25 @@ def frontier(results: Results) -> str:
             times = [" / ".join(_number(curve.at(recall)) for curve in curves) for recall in RECALLS]
             row = _build(results, name, contender, 0.95)
             facts = [_number(row["cpu_s"]), _number(row["peak_mb"]), _number(row["ram_per_vector"])]
-            title = f"**{contender}**" if contender == OURS else contender
-            lines.append(line(f"{SETS.get(name, name)}: {title}", [*times, *facts]))
+            lines.append(line(f"{SETS.get(name, name)}: {_title(contender)}", [*times, *facts]))
     return with_origin(lines, results, "one thread; µs of CPU time per query, batch / single", libraries=LIBRARIES)
+
+
+def frontier_brief(results: Results) -> str:
+    """Time, memory and build of every contender at recall 0.95."""
+    columns = ("in a batch, µs per query", "one at a time, µs", "RAM, bytes per vector", "build, CPU s")
+    lines = heading("recall 0.95", columns)
+    for name in results.values_of("set"):
+        for contender in _contenders(results, name):
+            times = [_curve(results, name, contender, queries).at(0.95) for queries in ("batch", "single")]
+            row = _build(results, name, contender, 0.95)
+            cells = [_number(value) for value in (*times, row["ram_per_vector"], row["cpu_s"])]
+            lines.append(line(f"{SETS.get(name, name)}: {_title(contender)}", cells))
+    return with_origin(lines, results, "one thread", libraries=LIBRARIES)
+
+
+def _title(contender: str) -> str:
+    return f"**{contender}**" if contender == OURS else contender
 
 
 def frontier_goals(results: Results) -> str:
@@ -202,6 +218,7 @@ def growth(results: Results) -> str:
 
 TABLES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "frontier": ("frontier", frontier),
+    "frontier_brief": ("frontier", frontier_brief),
     "frontier_goals": ("frontier", frontier_goals),
     "growth": ("growth", growth),
 }

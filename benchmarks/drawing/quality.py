@@ -227,9 +227,8 @@ def cross_modal_unseen(results: Results) -> str:
 
 def cross_modal_partners(results: Results) -> str:
     """Recall of the partner among the first and the first ten."""
-    return _across(results, ("partner1_image_text", "partner1_text_image"), "recall at 1") + _across(
-        results, ("partner10_image_text", "partner10_text_image"), "recall at 10"
-    )
+    first = _across(results, ("partner1_image_text", "partner1_text_image"), "recall at 1")
+    return first + "\n" + _across(results, ("partner10_image_text", "partner10_text_image"), "recall at 10")
 
 
 def _across(results: Results, names: tuple[str, str], title: str = "") -> str:
