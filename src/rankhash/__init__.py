@@ -5,12 +5,11 @@
     vectors ──fit──▶ hasher ──encode──▶ codes ──add──▶ index ──search──▶ neighbours
 """
 
-from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from ._kernels import CpuInfo, cpu_info
+from ._lazy import lazy_names as _lazy_names
 from .codes import CodeLayout
 from .duplicates import (
     DuplicateGroups,
@@ -107,7 +106,7 @@ _LATER = {
     "tuning": "Tuning tune",
     "vector_index": "VectorIndex",
 }
-"""Modules that need scikit-learn, which takes most of a second, and their names: imported when first asked for."""
+"""Modules with their names that are imported when first asked for."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
 
 __all__ = [
@@ -194,14 +193,4 @@ __all__ = [
     "tune",
 ]
 
-
-def __getattr__(name: str) -> _Any:
-    if name in _LATER:
-        return _import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name))
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(__name__, globals(), _HOMES)

@@ -9,41 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InvalidInputError
+from ..hashers import HASHERS
 
 if TYPE_CHECKING:
     from ..hashers import Hasher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-HASHER_NAMES = [
-    "AGH",
-    "BRE",
-    "BSSC",
-    "CGHash",
-    "CRO",
-    "DGH",
-    "ForgivingHash",
-    "HDML",
-    "ITQ",
-    "JRSH",
-    "JSDBoosting",
-    "KLSH",
-    "KSH",
-    "LSH",
-    "MLH",
-    "MinHash",
-    "PStableLSH",
-    "PermutationCodes",
-    "RSH",
-    "RankQuantizer",
-    "SDH",
-    "SPLH",
-    "SRSH",
-    "SemanticHashing",
-    "SpectralHashing",
-    "WTA",
-]
-"""The classes of hashers, which help names without importing them"""
 DEFAULT = "JRSH"
 """The method of all commands that are not told another"""
 
@@ -67,8 +39,6 @@ def hasher_options(command: F) -> F:
 
 def make_hasher(name: str, given: dict[str, Any], settings: tuple[str, ...]) -> Hasher:
     """An unfitted hasher with those parameters of ``given`` that are not None, and with ``settings``, NAME=VALUE."""
-    from ..hashers import HASHERS
-
     kind = HASHERS[name]
     known = kind().get_params()
     parameters = {key: value for key, value in given.items() if value is not None}

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
+from ..hashers import HASHERS
 from ..readers import open_vectors
 from . import _common
-from ._hasher_options import DEFAULT, HASHER_NAMES, hasher_options, make_hasher
+from ._hasher_options import DEFAULT, hasher_options, make_hasher
 
-METHODS = {name.lower(): name for name in HASHER_NAMES}
+METHODS = {name.lower(): name for name in sorted(HASHERS)}
 
 
 @click.command(

@@ -8,10 +8,11 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _files
 from ..errors import InvalidInputError, StorageError
-from ..hashers import Hasher, hasher_to_bytes
+from ..hashers import hasher_to_bytes
 from . import _facets
 from ._connections import MEMORY, Connections, connect, prepare, translated
 from ._encoding import NO_HASHER, NO_VECTORS, Encoding, read_encoding
@@ -19,6 +20,9 @@ from ._schema import Counters, SettingValue, check_schema, create_tables, read_c
 from ._transaction import Transaction
 from ._upgrade import upgrade
 from .results import Stats
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 Settings = dict[str, SettingValue]
 

@@ -8,17 +8,22 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import hashers
 from .._types import F32, U8
 from ..codes import CodeLayout
 from ..errors import FileFormatError, InvalidInputError
-from ..hashers import Hasher, ViewHasher, hasher_from_bytes, hasher_to_bytes
+from ..hashers import hasher_from_bytes, hasher_to_bytes
 from ..vector_index.learned import Learned
 from ..vector_index.numbered import METRICS, NumberedVectors
 from . import _chunks, _vectors
 from ._schema import NO_ENCODING, Counters, find_setting, read_setting, write_setting
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 NO_VECTORS = "none"
 """How the file says that vectors are not stored"""
@@ -82,7 +87,7 @@ class Encoding:
 
     def of_view(self, view: int | str | None) -> Encoding:
         """The encoding of vectors of one view, by its place or name; None stands for the first or only one."""
-        if not isinstance(self.hasher, ViewHasher):
+        if self.hasher is None or not isinstance(self.hasher, hashers.ViewHasher):
             if view is not None:
                 raise InvalidInputError("this collection has no views: its hasher was not fitted to several")
             return self

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace as replaced
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 
+from .. import hashers
 from ..errors import InvalidInputError
-from ..hashers import Hasher
 from . import _export, _import
 from ._learner import Learner
 from ._read_methods import ReadMethods
 from .check import check_database
 from .filters import field_path
 from .results import CheckReport, Stats
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 MAX_SAMPLE = 100_000
 """Stored vectors from which a hasher learns anew"""
@@ -122,7 +125,7 @@ class MaintenanceMethods(ReadMethods):
             raise InvalidInputError("rehash needs stored vectors, and this collection has none")
         if hasher is None:
             hasher = self._fitted_anew()
-        if not isinstance(hasher, Hasher):
+        if not isinstance(hasher, hashers.Hasher):
             raise InvalidInputError(f"hasher must be a fitted rankhash hasher or None, got {hasher!r:.80}")
         if encoding.n_features not in (None, hasher.n_features_in_):
             raise InvalidInputError(
@@ -133,6 +136,8 @@ class MaintenanceMethods(ReadMethods):
 
     def _fitted_anew(self) -> Hasher:
         """A hasher of the same class and parameters, learned from a sample of the stored vectors."""
+        from sklearn.base import clone
+
         with self._view() as view:
             numbers = np.random.default_rng(0).permutation(view.numbers())[:MAX_SAMPLE]
             vectors = view.vectors(np.sort(numbers))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import hashers
 from .._checks import check_choice, check_integer, check_number, check_radius
 from .._types import F32, I64, U8
 from ..errors import InvalidInputError
-from ..hashers import Hasher
 from ..index import Index
 from ..neighbors import Neighbors
 from ..vector_index.numbered import prepare
@@ -203,7 +203,7 @@ def _scoring(encoding: Encoding, scoring: str) -> str:
         return scoring
     hasher = encoding.hasher
     assert hasher is not None
-    learned = hasattr(hasher, "sharpness_") or type(hasher).score_tables is not Hasher.score_tables
+    learned = hasattr(hasher, "sharpness_") or type(hasher).score_tables is not hashers.Hasher.score_tables
     return "asymmetric" if learned else "hamming"
 
 

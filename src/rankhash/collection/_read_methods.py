@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from .._checks import check_integer
 from .._types import F32, I64
 from ..codes import CodeLayout
 from ..errors import IdError, InvalidInputError
-from ..hashers import Hasher
 from . import _items
 from ._database import Database
 from ._door import as_queries
@@ -24,6 +23,9 @@ from ._queries import Queries, SearchOptions, example_query, no_matches, radius_
 from ._reader import Reader
 from ._view import View
 from .results import Item, Matches, RadiusMatches
+
+if TYPE_CHECKING:
+    from ..hashers import Hasher
 
 
 class ReadMethods(ABC):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from .. import hashers
 from .._checks import check_choice, check_number
 from ..duplicates.pairs import MAX_PAIRS
 from ..errors import InvalidInputError
-from ..hashers import Hasher
 from ..vector_index.numbered import METRICS
 from . import _vectors
 from ._connections import MEMORY
@@ -29,6 +29,8 @@ from .snapshot import Snapshot
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from ..hashers import Hasher
 
 PathLike = str | os.PathLike[str]
 
@@ -106,7 +108,7 @@ class Collection(WriteMethods):
         timeout
             Seconds to wait for another writer; 5 by default.
         """
-        if hasher is not None and not isinstance(hasher, Hasher):
+        if hasher is not None and not isinstance(hasher, hashers.Hasher):
             raise InvalidInputError(f"hasher must be a fitted rankhash hasher or None, got {hasher!r:.80}")
         if store_vectors is not None and store_vectors not in _vectors.DTYPES:
             raise InvalidInputError(f'store_vectors must be None, "float16" or "float32", got {store_vectors!r}')

@@ -1,46 +1,52 @@
-"""The methods that turn vectors into symbols, one file per method, and `load_hasher`."""
+"""The methods that turn vectors into symbols, one file per method, and `load_hasher`.
+
+Methods are imported when they are first asked for: scikit-learn alone takes most of a second.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _files
+from .._lazy import lazy_names as _lazy_names
 from ..errors import FileFormatError
-from ._saving import hasher_state, restored_hasher, upgrade_header
-from .agh import AGH
-from .base import Hasher
-from .bre import BRE
-from .bssc import BSSC
-from .ccaitq import CCAITQ
-from .cghash import CGHash
-from .cmfh import CMFH
-from .cro import CRO
-from .cross_jrsh import CrossJRSH
-from .dgh import DGH
-from .forgiving import ForgivingHash
-from .hdml import HDML
-from .itq import ITQ
-from .jrsh import JRSH
-from .jsd_boosting import JSDBoosting
-from .klsh import KLSH
-from .ksh import KSH
-from .lsh import LSH
-from .lsrh import LSRH
-from .minhash import MinHash
-from .mlh import MLH
-from .permutation_codes import PermutationCodes
-from .pstable_lsh import PStableLSH
-from .rank_quantizer import RankQuantizer
-from .rsh import RSH
-from .scm import SCM
-from .sdh import SDH
-from .semantic import SemanticHashing
-from .spectral import SpectralHashing
-from .splh import SPLH
-from .srsh import SRSH
-from .views import ViewHasher
-from .wta import WTA
+from ._methods import HASHERS, ONE_VIEW, SEVERAL_VIEWS, VIEW_HASHERS
+
+if TYPE_CHECKING:
+    from .agh import AGH
+    from .base import Hasher
+    from .bre import BRE
+    from .bssc import BSSC
+    from .ccaitq import CCAITQ
+    from .cghash import CGHash
+    from .cmfh import CMFH
+    from .cro import CRO
+    from .cross_jrsh import CrossJRSH
+    from .dgh import DGH
+    from .forgiving import ForgivingHash
+    from .hdml import HDML
+    from .itq import ITQ
+    from .jrsh import JRSH
+    from .jsd_boosting import JSDBoosting
+    from .klsh import KLSH
+    from .ksh import KSH
+    from .lsh import LSH
+    from .lsrh import LSRH
+    from .minhash import MinHash
+    from .mlh import MLH
+    from .permutation_codes import PermutationCodes
+    from .pstable_lsh import PStableLSH
+    from .rank_quantizer import RankQuantizer
+    from .rsh import RSH
+    from .scm import SCM
+    from .sdh import SDH
+    from .semantic import SemanticHashing
+    from .spectral import SpectralHashing
+    from .splh import SPLH
+    from .srsh import SRSH
+    from .views import ViewHasher
+    from .wta import WTA
 
 __all__ = [
     "AGH",
@@ -83,41 +89,9 @@ __all__ = [
     "load_hasher",
 ]
 
-HASHERS: dict[str, type[Hasher]] = {
-    method.__name__: method
-    for method in (
-        LSH,
-        WTA,
-        RSH,
-        SRSH,
-        JRSH,
-        RankQuantizer,
-        MLH,
-        ITQ,
-        SpectralHashing,
-        KSH,
-        SDH,
-        KLSH,
-        AGH,
-        BRE,
-        SPLH,
-        BSSC,
-        MinHash,
-        DGH,
-        CRO,
-        PermutationCodes,
-        HDML,
-        CGHash,
-        SemanticHashing,
-        ForgivingHash,
-        JSDBoosting,
-        PStableLSH,
-    )
-}
-"""Every method of one view by name."""
-
-VIEW_HASHERS: dict[str, type[ViewHasher]] = {method.__name__: method for method in (CrossJRSH, LSRH, SCM, CMFH, CCAITQ)}
-"""Every method of several views by name."""
+__getattr__, __dir__ = _lazy_names(
+    __name__, globals(), {**ONE_VIEW, **SEVERAL_VIEWS, "Hasher": "base", "ViewHasher": "views"}
+)
 
 
 def load_hasher(path: str | os.PathLike[str]) -> Hasher:
@@ -131,6 +105,7 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
     Examples
     --------
     >>> import tempfile
+    >>> from rankhash import LSH
     >>> hasher = LSH(16, random_state=0).fit([[0.0, 1.0], [1.0, 0.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hasher.save(f"{folder}/lsh.safetensors")
@@ -142,6 +117,8 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
 
 def hasher_to_bytes(hasher: Hasher) -> bytes:
     """What ``Hasher.save`` writes, for storage inside another file."""
+    from ._saving import hasher_state
+
     return _files.to_bytes(*hasher_state(hasher), "hasher")
 
 
@@ -156,11 +133,13 @@ def hasher_from_bytes(data: bytes, owner: str) -> Hasher:
 
 def _opened(owner: str, header: dict[str, Any], arrays: _files.Tensors) -> Hasher:
     method = header.get("method")
-    known: dict[str, type[Hasher]] = {**HASHERS, **VIEW_HASHERS}
-    if not isinstance(method, str) or method not in known:
+    if not isinstance(method, str) or not (method in HASHERS or method in VIEW_HASHERS):
         raise FileFormatError(f"{owner} holds a hasher that this rankhash does not know: {method!r}")
+    from ._saving import restored_hasher, upgrade_header
+
     try:
         current = upgrade_header(header)
-        return restored_hasher(known[current["method"]], current, arrays)
+        methods = VIEW_HASHERS if method in VIEW_HASHERS else HASHERS
+        return restored_hasher(methods[current["method"]], current, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{owner} does not describe a usable {method}: {error}") from error
