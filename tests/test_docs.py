@@ -250,7 +250,7 @@ def test_every_parameter_states_its_default(name):
             assert told or f"Without ``{parameter.name}``" in text, f"{parameter.name} is not described"
 
 
-HASHERS = rankhash.hashers.HASHERS | rankhash.hashers.VIEW_HASHERS
+HASHERS = {**rankhash.hashers.HASHERS, **rankhash.hashers.VIEW_HASHERS}
 LIKE_RSH = "all others"
 """The row of a table that refers to the parameters of RSH"""
 
