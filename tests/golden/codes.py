@@ -19,7 +19,7 @@ ENVIRONMENT = {
     "OPENBLAS_CORETYPE": "Haswell",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
-    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
     "RANKHASH_ISA": "avx2",
 }
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -48,7 +48,11 @@ CASES = {
     "JRSH radius": ("JRSH", {"n_steps": 30, "target": "radius"}, ""),
     "RankQuantizer": ("RankQuantizer", {}, ""),
     "RankQuantizer refined": ("RankQuantizer", {"refine": 2}, ""),
+    "PStableLSH": ("PStableLSH", {}, ""),
+    "ForgivingHash": ("ForgivingHash", {"n_rounds": 2, "n_steps": 10}, ""),
+    "ForgivingHash classes": ("ForgivingHash", {"n_rounds": 2, "n_steps": 10}, "y"),
 }
+VIEW_CASES = {"LSRH": {}, "CrossJRSH": {"n_steps": 30}, "SCM": {}, "CMFH": {}, "CCAITQ": {}}
 
 
 def make(name: str, parameters: dict) -> hashers.Hasher:
@@ -63,6 +67,16 @@ def all_codes() -> dict[str, np.ndarray]:
         points = (X[rows] > 8).astype(float) if given == "sets" else X[rows]
         hasher = make(name, parameters).fit(points, y[rows] if given == "y" else None)
         codes[case] = hasher.encode(points[:200])
+    return codes | view_codes(X[:400], y[:400])
+
+
+def view_codes(X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
+    """Codes of the upper and of the lower half of each digit, for hashers of several views."""
+    halves, codes = (X[:, :32], X[:, 32:]), {}
+    for name, parameters in VIEW_CASES.items():
+        hasher = getattr(hashers, name)(16, random_state=0, **parameters).fit(halves, y)
+        for view, half in enumerate(halves):
+            codes[f"{name} view {view}"] = hasher.encode(half[:200], view=view)
     return codes
 
 
