@@ -19,31 +19,13 @@ static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is n
   return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(zero))) ^ 0xFu;
 }
 
-#ifndef RANKHASH_TERNARY_LOGIC
-// sum + a + b = sum + 2 carry, in every bit.
-static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
-  const Bits half = sum ^ a;
-  carry = (sum & a) | (half & b);
-  sum = half ^ b;
-}
-static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+}  // namespace rankhash::RANKHASH_ISA
 
-// The widest register: here no wider than a slice.
-using Wide = Bits;
-template <class V>
-static inline V load_as(const void* p) {
-  return load_bits(p);
-}
-template <class V>
-static inline V fill_as(uint32_t word) {
-  return fill_bits(word);
-}
-// The same slice of consecutive blocks that lie `stride` bytes apart.
-template <class V>
-static inline V gather_as(const uint8_t* slice, int64_t, int) {
-  return load_bits(slice);
-}
+#ifndef RANKHASH_TERNARY_LOGIC
+#include "kernels/vec_single.hpp"
 #endif
+
+namespace rankhash::RANKHASH_ISA {
 
 template <int N>
 static inline Bits shift_right16(Bits a) {
@@ -73,7 +55,7 @@ static inline Bits add_words_saturated(Bits a, Bits b) { return {_mm256_adds_epu
 static inline Bits min_bytes(Bits a, Bits b) { return {_mm256_min_epu8(a.v, b.v)}; }
 static inline Bits min_words(Bits a, Bits b) { return {_mm256_min_epu16(a.v, b.v)}; }
 static inline uint32_t byte_signs(Bits a) { return static_cast<uint32_t>(_mm256_movemask_epi8(a.v)); }
-// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+// One bit per byte: the byte is at most the bound. For words, even[i] and odd[i] belong to the bytes 2i and 2i + 1.
 static inline uint32_t bytes_at_most(Bits a, Bits bound) {
   return byte_signs({_mm256_cmpeq_epi8(_mm256_min_epu8(a.v, bound.v), a.v)});
 }
@@ -95,7 +77,7 @@ static inline float smallest(Floats a, Floats b) {
   r = _mm_min_ps(r, _mm_movehl_ps(r, r));
   return _mm_cvtss_f32(_mm_min_ss(r, _mm_shuffle_ps(r, r, 1)));
 }
-// The lanes of both, not negative, without their fractions and at most 255, as 16 bytes.
+// The non-negative lanes of both, truncated to integers and at most 255, as 16 bytes.
 static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
   const __m256 top = _mm256_set1_ps(255);
   const __m256i x = _mm256_cvttps_epi32(_mm256_min_ps(a.v, top)), y = _mm256_cvttps_epi32(_mm256_min_ps(b.v, top));

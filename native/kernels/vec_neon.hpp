@@ -29,29 +29,11 @@ static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is n
          bit(vgetq_lane_u64(hi, 1), 3);
 }
 
-// sum + a + b = sum + 2 carry, in every bit.
-static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
-  const Bits half = sum ^ a;
-  carry = (sum & a) | (half & b);
-  sum = half ^ b;
-}
-static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+}  // namespace rankhash::RANKHASH_ISA
 
-// The widest register: here no wider than a slice.
-using Wide = Bits;
-template <class V>
-static inline V load_as(const void* p) {
-  return load_bits(p);
-}
-template <class V>
-static inline V fill_as(uint32_t word) {
-  return fill_bits(word);
-}
-// The same slice of consecutive blocks that lie `stride` bytes apart.
-template <class V>
-static inline V gather_as(const uint8_t* slice, int64_t, int) {
-  return load_bits(slice);
-}
+#include "kernels/vec_single.hpp"
+
+namespace rankhash::RANKHASH_ISA {
 
 static inline uint16x8_t words(uint8x16_t a) { return vreinterpretq_u16_u8(a); }
 static inline uint32x4_t longs(uint8x16_t a) { return vreinterpretq_u32_u8(a); }
@@ -95,7 +77,7 @@ static inline uint32_t half_signs(uint8x16_t a) {
   return vaddv_u8(vget_low_u8(placed)) | static_cast<uint32_t>(vaddv_u8(vget_high_u8(placed))) << 8;
 }
 static inline uint32_t byte_signs(Bits a) { return half_signs(a.lo) | half_signs(a.hi) << 16; }
-// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+// One bit per byte: the byte is at most the bound. For words, even[i] and odd[i] belong to the bytes 2i and 2i + 1.
 static inline uint32_t bytes_at_most(Bits a, Bits bound) {
   return byte_signs({vcleq_u8(a.lo, bound.lo), vcleq_u8(a.hi, bound.hi)});
 }

@@ -1,4 +1,4 @@
-// 256-bit vectors in plain C++: what every machine has, and the reference for the other instruction sets.
+// 256-bit vectors in portable C++: for every machine, and the reference for the other instruction sets.
 
 namespace rankhash::RANKHASH_ISA {
 
@@ -39,31 +39,13 @@ static inline unsigned nonzero_words(Bits a) {  // bit i: word i of 64 bits is n
   return words;
 }
 
-// sum + a + b = sum + 2 carry, in every bit.
-static inline void full_add(Bits& sum, Bits& carry, Bits a, Bits b) {
-  const Bits half = sum ^ a;
-  carry = (sum & a) | (half & b);
-  sum = half ^ b;
-}
-static inline Bits or_xor(Bits a, Bits b, Bits c) { return a | (b ^ c); }
+}  // namespace rankhash::RANKHASH_ISA
 
-// The widest register: here no wider than a slice.
-using Wide = Bits;
-template <class V>
-static inline V load_as(const void* p) {
-  return load_bits(p);
-}
-template <class V>
-static inline V fill_as(uint32_t word) {
-  return fill_bits(word);
-}
-// The same slice of consecutive blocks that lie `stride` bytes apart.
-template <class V>
-static inline V gather_as(const uint8_t* slice, int64_t, int) {
-  return load_bits(slice);
-}
+#include "kernels/vec_single.hpp"
 
-// Lane by lane over the lanes' type T.
+namespace rankhash::RANKHASH_ISA {
+
+// Applies f to lanes of type T.
 template <class T, class F>
 static inline Bits map_lanes(Bits a, Bits b, F f) {
   T x[32 / sizeof(T)], y[32 / sizeof(T)];
@@ -121,7 +103,7 @@ static inline uint32_t byte_signs(Bits a) {
   return mask;
 }
 
-// A bit per byte: it is at most the bound. For words, even[i] and odd[i] are those of the bytes 2i and 2i + 1.
+// One bit per byte: the byte is at most the bound. For words, even[i] and odd[i] belong to the bytes 2i and 2i + 1.
 static inline uint32_t bytes_at_most(Bits a, Bits bound) {
   return byte_signs(map_lanes<uint8_t>(a, bound, [](uint8_t x, uint8_t y) { return x <= y ? 255 : 0; }));
 }
@@ -152,14 +134,14 @@ static inline float smallest(Floats a, Floats b) {
   }
   return least;
 }
-// The lanes of both, not negative, without their fractions and at most 255, as 16 bytes.
+// The non-negative lanes of both, truncated to integers and at most 255, as 16 bytes.
 static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
   for (int i = 0; i < kLanes; ++i) {
     p[i] = static_cast<uint8_t>(a.f[i] < 255 ? a.f[i] : 255);
     p[kLanes + i] = static_cast<uint8_t>(b.f[i] < 255 ? b.f[i] : 255);
   }
 }
-// A number of half precision; its exponent is moved by a multiplication, which is exact.
+// A half-precision number as float; its exponent is adjusted by a multiplication, which is exact.
 static inline float from_half(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, rest = static_cast<uint32_t>(half & 0x7FFF) << 13;
   uint32_t bits = rest;
@@ -184,8 +166,8 @@ static inline Floats load_small_integers(const int8_t* p) {
 }
 static inline Floats fill_floats(float x) { return {{x, x, x, x, x, x, x, x}}; }
 
-// a·b + c rounded once, on machines without such an instruction: the product is exact in double; the sum is rounded
-// to odd, which makes the second rounding, to float, a correct one (Boldo and Melquiond, 2008).
+// a·b + c with a single rounding, on machines without fused multiply-add. The product is exact in double precision; the
+// sum is rounded to odd, so that the second rounding, to float, is correct (Boldo and Melquiond, 2008).
 static inline float multiply_add_one(float a, float b, float c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return __builtin_fmaf(a, b, c);
