@@ -1,4 +1,4 @@
-// Typed arrays in and out, and results that own their memory: what all bindings share.
+// Shared by all bindings: typed arrays in and out, and results that own their memory.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -32,7 +32,7 @@ auto data_or_null(const std::optional<Array>& array) {
 template <class T>
 Result<T> give(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
-  owned->reserve(1);  // an empty array needs an address, too
+  owned->reserve(1);  // an empty array needs an address too
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Result<T>(owned->data(), {owned->size()}, owner);
 }

@@ -6,8 +6,8 @@
 
 namespace rankhash {
 
-// Releases the interpreter. In Python's main thread, the only one that gets signals, the core asks for them meanwhile;
-// a handler that raises, such as that of Ctrl-C, ends the call with its exception.
+// Releases the interpreter. In Python's main thread, the only one that receives signals, the core polls for them during
+// the call. A handler that raises, such as that of Ctrl-C, ends the call with its exception.
 class Interruptible {
  public:
   Interruptible();
@@ -17,7 +17,7 @@ class Interruptible {
   nanobind::gil_scoped_release release_;
 };
 
-// Makes rankhash::Interrupted the exception that the signal handler raised.
+// Translates rankhash::Interrupted into the exception that the signal handler raised.
 void translate_interrupts();
 
 }  // namespace rankhash

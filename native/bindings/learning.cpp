@@ -1,4 +1,4 @@
-// What learners sum over pairs, and the symbols that describe vectors best.
+// Sums over pairs of training points, and the refinement of a quantiser's symbols.
 #include "bindings/bindings.hpp"
 
 #include "core/joint.hpp"

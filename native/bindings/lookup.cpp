@@ -40,7 +40,7 @@ void fill_tables(const CodesView& view, int64_t start, int64_t size, const Spans
   build_tables(view, start, size, tables, n_threads);
 }
 
-// What look-up counted, as rows of numbers.
+// Statistics of look-ups, as rows of numbers.
 class Counted {
  public:
   Counted(const std::optional<Out<double, 2>>& out, int64_t n) : out_(out), stats_(out ? n : 0) {}

@@ -1,6 +1,6 @@
-// The fast path of a single query, which takes a few microseconds in the core, so that the cost of the call around it
-// counts. Only this file allocates results itself, through NumPy's own interface, in one call. It answers plain
-// arguments and leaves everything else to the slow path through rankhash._kernels, which explains what is wrong.
+// The fast path of a single query. The search takes a few microseconds, so that the overhead of the call matters: this
+// file alone allocates results itself, through NumPy's C interface. Arguments of unusual types or values are left to
+// the slow path through rankhash._kernels, which raises the error.
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include "bindings/bindings.hpp"
 
@@ -17,7 +17,7 @@ using namespace nanobind::literals;
 namespace rankhash {
 namespace {
 
-// The query of an array (1, n_bytes), or null if it is anything else.
+// The query of an array (1, n_bytes); null for any other argument.
 const uint8_t* row_of(nb::handle codes, const Layout& layout) {
   if (!PyArray_CheckExact(codes.ptr())) return nullptr;
   auto* array = reinterpret_cast<PyArrayObject*>(codes.ptr());

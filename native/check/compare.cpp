@@ -45,7 +45,7 @@ std::vector<uint8_t> codes(const Layout& layout, int n) {
   return rows;
 }
 
-// What is computed with the active kernels from the same inputs.
+// Results of the active kernels for fixed inputs.
 struct Inputs {
   Layout layout;
   std::vector<uint8_t> rows, queries, blocks;

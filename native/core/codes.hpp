@@ -29,8 +29,8 @@ inline unsigned row_bits(const uint8_t* row, int n_bytes, int first, int count) 
   return value >> (first & 7) & ((1u << count) - 1);
 }
 
-// Symbol s of a row. A damaged row may hold values of the arity or above; they count as the largest, so that whatever
-// is addressed by symbols is never left.
+// Symbol s of a row. Values of the arity or above, which only a damaged row holds, are clamped to arity - 1, so that
+// tables indexed by symbols are never read out of bounds.
 inline unsigned symbol_at(const uint8_t* row, const Layout& layout, int s) {
   const unsigned value = row_bits(row, layout.n_bytes, s * layout.symbol_bits, layout.symbol_bits);
   const unsigned largest = static_cast<unsigned>(layout.arity - 1);

@@ -13,11 +13,11 @@ namespace rankhash {
 namespace {
 
 constexpr int64_t kTilesPerTask = 32;
-constexpr int64_t kDepth = 256;  // dimensions at a time, so that a tile stays in the nearest cache
+constexpr int64_t kDepth = 256;  // dimensions per pass, so that a tile fits into the L1 cache
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Words of 32 bits, one lane a vector, written as the rows of packed codes.
+// Words of 32 bits, one lane per vector, written as the rows of packed codes.
 void write_rows(const uint32_t* words, int64_t n, int n_bytes, uint8_t* rows) {
   for (int first = 0; first < n_bytes; first += 4, words += kTileRows) {
     const int bytes = std::min(4, n_bytes - first);
@@ -28,8 +28,8 @@ void write_rows(const uint32_t* words, int64_t n, int n_bytes, uint8_t* rows) {
   }
 }
 
-// fill(x, n, tile, y) computes n_rows values for each of n <= kTileRows vectors and says whether these were finite;
-// tile is room for tile_size floats.
+// fill(x, n, tile, y) computes n_rows values for each of n <= kTileRows vectors, and returns whether the vectors are
+// finite; tile is scratch space of tile_size floats.
 template <class Fill>
 int64_t encode_tiles(const float* x, int64_t n, int64_t d, int64_t tile_size, int64_t n_rows, int rows_per_symbol,
                      const Layout& layout, int n_threads, uint8_t* rows, const Fill& fill) {
@@ -52,7 +52,7 @@ int64_t encode_tiles(const float* x, int64_t n, int64_t d, int64_t tile_size, in
   return bad_tile < n ? bad_tile + first_nonfinite_row(x + bad_tile * d, n - bad_tile, d) : -1;
 }
 
-// Weights as Kernels::project takes them, for kDepth dimensions after another: [dimensions][group][j][row].
+// Weights in the order of Kernels::project, kDepth dimensions at a time: [dimensions][group][j][row].
 std::vector<float> pack_weights(const float* weights, int64_t used, int64_t n_rows, int64_t d) {
   std::vector<float> packed(n_rows * d);
   for (int64_t r = 0; r < used; ++r)
@@ -64,7 +64,7 @@ std::vector<float> pack_weights(const float* weights, int64_t used, int64_t n_ro
   return packed;
 }
 
-// Projections as the kernels take them.
+// Projections in the memory layout of the kernels.
 struct PackedProjections {
   int64_t n_rows, d;
   const float* center;
@@ -82,7 +82,7 @@ struct PackedProjections {
 
   int64_t tile_size() const { return std::min(d, kDepth) * kTileRows; }
 
-  // The values y of n <= kTileRows vectors, one lane a vector; says whether the vectors are finite.
+  // The values y of n <= kTileRows vectors, one lane per vector; returns whether the vectors are finite.
   bool fill(const Kernels& kernels, const float* x, int64_t n, float* tile, float* y) const {
     bool finite = true;
     std::copy(start.begin(), start.end(), y);

@@ -1,4 +1,4 @@
-// Vectors to packed codes, tile by tile: projections, winners and packing without a large array in between.
+// Vectors to packed codes, tile by tile: projection, argmax and packing without a large intermediate array.
 #pragma once
 #include "core/layout.hpp"
 
@@ -11,15 +11,15 @@ struct Projections {
   int rows_per_symbol;   // arity: the first of the largest wins; 1 (arity 2): whether it is positive
 };
 
-// Codes: both return the first row that holds NaN or infinity, whose code means nothing, or -1.
+// Codes. Both functions return the first row that holds NaN or infinity, whose code is undefined, or -1.
 int64_t encode_projections(const float* x, int64_t n, int64_t d, const Projections& projections, const Layout& layout,
                            int n_threads, uint8_t* rows);
 
-// The values themselves, n × n_rows; a row of x that is not finite gives what it gives.
+// The values of the projections, n × n_rows; undefined for rows of x that are not finite.
 void project(const float* x, int64_t n, int64_t d, const Projections& projections, int64_t n_rows, int n_threads,
              float* out);
 
-// windows: n_symbols × arity × degree numbers of dimensions; a row is the product of its `degree` entries of x.
+// windows: n_symbols × arity × degree indexes of dimensions; a value is the product of its `degree` entries of x.
 int64_t encode_windows(const float* x, int64_t n, int64_t d, const int32_t* windows, int degree, const Layout& layout,
                        int n_threads, uint8_t* rows);
 

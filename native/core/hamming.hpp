@@ -8,7 +8,7 @@ namespace rankhash {
 void search_hamming(const CodesView& view, const uint8_t* queries, int64_t n, int64_t k, int n_threads, int64_t* ids,
                     float* distances);
 
-// Every code within the radius of each query.
+// All codes within the radius of each query.
 RadiusHits search_hamming_radius(const CodesView& view, const uint8_t* queries, int64_t n, int radius, int n_threads);
 
 }  // namespace rankhash

@@ -22,7 +22,7 @@ struct Found {
 
 struct TooMany {};
 
-// What all tasks of a join share.
+// State shared by all tasks of a join.
 class Collected {
  public:
   explicit Collected(int64_t limit) : limit_(limit) {}
@@ -74,7 +74,7 @@ JoinPairs Collected::in_order(int64_t begin, int64_t end, int n_threads) {
   return pairs;
 }
 
-// Compares the codes of one partition after another: what one thread needs for it.
+// Compares the codes of one partition after another, with the scratch space of one thread.
 class BucketJoin {
  public:
   BucketJoin(const JoinTask& task, uint64_t table, Collected& collected)
@@ -140,7 +140,7 @@ class BucketJoin {
     return word ^ query_[w];
   }
 
-  // Whether this is the table of the first runs in which the codes agree.
+  // Whether this table belongs to the first n_agree runs in which the codes agree.
   bool counted_here(const uint8_t* row) const {
     const int n_agree = std::popcount(table_);
     uint64_t first_runs = 0;

@@ -19,15 +19,15 @@ struct JoinRows {
 struct JoinTask {
   Layout layout;
   JoinRows firsts;               // the first members of pairs
-  int64_t begin, end;            // which of them
-  const JoinRows* others;        // the second members; null: the codes behind the first one
+  int64_t begin, end;            // the range of first members to join
+  const JoinRows* others;        // the second members; null: the codes after the first one
   const uint64_t* runs;          // n_runs × n_words masks of a code's bits
   int n_runs;                    // at most 64
   std::vector<uint64_t> tables;  // bit r: run r
   int max_differing;             // pairs that differ in more symbols are not near
-  const float* weights;          // what a differing symbol costs; null: 1
+  const float* weights;          // of differing symbols; null: 1
   float radius;
-  int64_t limit;  // of the number of pairs
+  int64_t limit;  // largest number of pairs
   int n_threads;
 };
 
@@ -35,12 +35,12 @@ struct JoinTask {
 struct JoinPairs {
   std::vector<int64_t> first, second;
   std::vector<float> distances;
-  bool complete = true;  // false: there are more than `limit`, and none is given
+  bool complete = true;  // false: there are more than `limit` pairs, and none is returned
 };
 
 JoinPairs join(const JoinTask& task);
 
-// Joins the sets of the members of every pair; parents[i] <= i leads to the smallest member of the set of i.
+// Union-find: merges the sets of the members of every pair; parents[i] <= i leads to the smallest member of i's set.
 void connect(int64_t* parents, const int64_t* first, const int64_t* second, int64_t n_pairs);
 
 }  // namespace rankhash

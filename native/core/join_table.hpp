@@ -11,12 +11,12 @@
 
 namespace rankhash {
 
-constexpr int64_t kJoinPartition = 4096;  // codes per partition, about
+constexpr int64_t kJoinPartition = 4096;  // approximate number of codes per partition
 constexpr int kMostPartitionBits = 12;
 
 inline int join_words(const Layout& layout) { return (layout.n_bits + 63) / 64; }
 
-// The hash of the masked bits of a row of n_words words; the leading bits are those that spread best.
+// The hash of the masked bits of a row of n_words words; its leading bits are the best distributed.
 inline uint32_t join_hash(const uint64_t* row, const uint64_t* mask, int n_words) {
   constexpr uint64_t kOdd = 0x9E3779B97F4A7C15ull;
   uint64_t h = 0;
@@ -33,9 +33,9 @@ inline int partition_bits(int64_t n) {
   return bits;
 }
 
-// Codes in the order of their hashes: rows, positions, hashes side by side.
+// Codes in the order of their hashes, as parallel arrays of rows, positions and hashes.
 struct HashedRows {
-  std::vector<uint8_t> rows;  // and kRowPadding
+  std::vector<uint8_t> rows;  // followed by kRowPadding bytes
   std::vector<uint32_t> places, hashes;
 
   void resize(int64_t n, int n_bytes) {
@@ -54,7 +54,7 @@ struct HashedRows {
 // The codes begin … end - 1 by the leading bits of their hashes, ascending within a partition.
 class Partitions {
  public:
-  // `kept` are the bits of a code that count; null: all.
+  // `kept` masks the bits of a code that are compared; null: all.
   Partitions(const JoinRows& source, int64_t begin, int64_t end, const Layout& layout, const uint64_t* kept)
       : source_(source), begin_(begin), n_(std::max<int64_t>(end - begin, 0)), layout_(layout), kept_(kept) {
     records_.resize(n_, layout.n_bytes);
@@ -78,7 +78,7 @@ class Partitions {
 
   int64_t size(int64_t part) const { return offsets_[part + 1] - offsets_[part]; }
 
-  // The codes of a partition in the order of `n_bits` bits behind the partition's, stable, and where each value begins.
+  // The codes of a partition, stably sorted by the `n_bits` bits after the partition's, and where each value begins.
   void sort(int64_t part, int n_bits, HashedRows& out, std::vector<uint32_t>& starts) const {
     const size_t first = offsets_[part], end = offsets_[part + 1];
     const int n_bytes = layout_.n_bytes;

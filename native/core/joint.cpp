@@ -11,10 +11,10 @@ namespace {
 constexpr int64_t kParts = 16;  // row i belongs to part i % kParts, for any number of threads
 constexpr int64_t kSlopeRows = 64;
 
-constexpr int64_t kRun = 256;  // pairs whose places are computed together
+constexpr int64_t kRun = 256;  // pairs whose bins are computed together
 constexpr int kMoments = 2;    // per bin: number of pairs, and sum of their distances to the bin
 
-// Where the agreements of a run of pairs lie: the bin below, and the distance to it in bins. NaN counts as 0.
+// The bins of a run of pairs: the bin below each agreement, and the distance to it in bins. NaN counts as 0.
 struct Places {
   int bins[kRun];
   float shares[kRun];

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kTaskQueries = 8;
 
-// make(q, use) calls use(the query); emit(q, hits) gets the hits of a query that stayed within its budget. Returns the
-// queries that did not.
+// make(q, use) calls use(the query). emit(q, hits) receives the hits of a query that stayed within its budget. Returns
+// the queries over budget.
 template <class Make, class Emit>
 std::vector<int64_t> look_up(int64_t n, const LookupOptions& options, const Make& make, const Emit& emit) {
   std::vector<uint8_t> given_up(n);
@@ -51,7 +51,7 @@ std::vector<T> gather(const T* rows, int64_t width, const std::vector<int64_t>& 
   return out;
 }
 
-// Puts the answers of scanned queries in their places.
+// Writes the results of scanned queries to their rows.
 class Scanned {
  public:
   Scanned(std::vector<int64_t> queries, int64_t k, LookupStats* stats)

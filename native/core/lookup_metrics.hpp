@@ -1,4 +1,4 @@
-// What a look-up compares: a query beside rows of hash tables, by differing symbols or by their weights.
+// Distances between a query and rows of hash tables: the number of differing symbols, or the sum of their weights.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace rankhash {
 
-// A packed query in words, and which bits of a word begin a symbol.
+// A packed query in words, and the mask of the first bits of its symbols.
 class RowQuery {
  public:
   RowQuery(const Layout& layout, const uint8_t* row)
@@ -24,7 +24,7 @@ class RowQuery {
   const uint64_t* firsts() const { return firsts_.data(); }
   int n_words() const { return n_words_; }
 
-  // The first bits of the symbols in which the row differs; the row is readable for kRowPadding bytes behind its end.
+  // The first bits of the symbols in which the row differs; the row is readable for kRowPadding bytes beyond its end.
   void differing(const uint8_t* row, uint64_t* out) const {
     const int b = layout_.symbol_bits;
     uint64_t next = word(row, 0);
@@ -59,7 +59,7 @@ class HammingMetric {
 
   int below(int32_t limit) const { return limit + 1; }
   int32_t distance(const uint8_t*, int differing) const { return differing; }
-  // What codes have at least that differ in at least counts[t] symbols of every span.
+  // Lower bound of the distance of codes that differ in at least counts[t] symbols of every span t.
   double bound(const Segment&, const std::vector<int>& counts) const {
     double sum = 0;
     for (const int count : counts) sum += count;
@@ -77,7 +77,7 @@ class HammingMetric {
   Layout layout_;
 };
 
-// Distance = the sum of the weights of differing symbols, added up as core/score_tables.hpp does.
+// Distance = the sum of the weights of differing symbols, added in the order of core/score_tables.hpp.
 class WeightedMetric {
  public:
   using Distance = float;
@@ -89,7 +89,7 @@ class WeightedMetric {
     for (const float weight : sorted) least_.push_back(least_.back() + weight);
   }
 
-  // The first count of differing symbols that must cost more than the limit.
+  // The smallest number of differing symbols whose weights always sum to more than the limit.
   int below(float limit) const {
     const auto more = [](float value, double sum) { return value < static_cast<float>(sum * kLess); };
     return static_cast<int>(std::upper_bound(least_.begin(), least_.end(), limit, more) - least_.begin());
@@ -115,7 +115,7 @@ class WeightedMetric {
   }
 
  private:
-  static constexpr double kLess = 1 - 1e-12;  // sums in another order differ by less
+  static constexpr double kLess = 1 - 1e-12;  // a safety factor: sums in different orders differ by less
 
   Layout layout_;
   const ColumnPlan& plan_;

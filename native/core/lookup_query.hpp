@@ -1,4 +1,4 @@
-// One query of core/lookup.hpp: its steps through the hash tables, and what they cost.
+// One query of core/lookup.hpp: its probes of the hash tables, and their cost.
 #pragma once
 #include "core/lookup_costs.hpp"
 #include "core/lookup_metrics.hpp"
@@ -16,7 +16,7 @@ class LookupQuery {
     stats_.cost = (view.store.size - view.n_sealed + view.changed.size) * sliced_cost();
   }
 
-  // False: too dear, the collector is of no use.
+  // False if the query exceeds its budget; the collector is then incomplete.
   bool run() {
     if (view_.n_sealed < view_.store.size) metric_.scan(view_.store, row_.bytes(), view_.n_sealed / kBlock, collector_);
     if (view_.changed.size) metric_.scan(view_.changed, row_.bytes(), 0, collector_);
@@ -29,9 +29,9 @@ class LookupQuery {
   const LookupStats& stats() const { return stats_; }
 
  private:
-  static constexpr int kKeys = 128;       // occupied keys that are fetched together
-  static constexpr uint32_t kFetch = 64;  // rows of a bucket that are fetched ahead; the rest come by themselves
-  static constexpr int kFewHits = 16;     // up to here rows of a sliced block are read one by one
+  static constexpr int kKeys = 128;       // occupied keys that are prefetched together
+  static constexpr uint32_t kFetch = 64;  // rows of a bucket that are prefetched; the hardware prefetches the others
+  static constexpr int kFewHits = 16;     // up to this number of hits, the rows of a sliced block are read one by one
 
   double row_cost() const { return LookupCosts::kRowWord * row_.n_words(); }
   double sliced_cost() const { return LookupCosts::kSlicedWord * view_.store.layout.n_bits / 64; }
@@ -64,7 +64,7 @@ class LookupQuery {
     return true;
   }
 
-  // What looking at the query's own bucket costs, exactly.
+  // The exact cost of the query's own bucket.
   double bucket_cost(size_t t) const {
     const KeyTable& table = segment_->tables[t];
     const uint32_t begin = table.offsets[shells_[t].key()], end = table.offsets[shells_[t].key() + 1];
@@ -73,14 +73,14 @@ class LookupQuery {
     return LookupCosts::kBucket + sliced * sliced_cost() + (end - begin - sliced) * row_cost();
   }
 
-  // What all keys at a radius cost if buckets are of mean size.
+  // The expected cost of all keys at a radius, with buckets of mean size.
   double shell_cost(int t, int radius) const {
     const double mean = static_cast<double>(segment_->size) / segment_->tables[t].n_keys;
     return shells_[t].count(radius) *
            (LookupCosts::kProbe + std::min(mean, 1.0) * LookupCosts::kBucket + mean * row_cost());
   }
 
-  // What all steps cost that a fixed radius needs.
+  // The expected cost of all steps of a search with a fixed radius.
   double planned_cost() const {
     std::vector<int> counts(counts_);
     std::vector<double> next(next_cost_);
@@ -94,7 +94,7 @@ class LookupQuery {
     return cost;
   }
 
-  // All keys at the next radius of a table; false: too dear.
+  // Probes all keys at the next radius of a table; false if that exceeds the budget.
   bool step() {
     const KeyTable& table = segment_->tables[table_];
     keys_.clear();
@@ -230,14 +230,14 @@ class LookupQuery {
         if (!whole) read_slices(block_rows_, layout.n_bits, &at, row, 1);
         const bool lost = take(table, block_ * kBlock + static_cast<uint32_t>(at), row, differing);
         const Distance limit = collector_.limit();
-        // Behind a code that loses a tie all codes of its bucket do.
+        // After a code that loses a tie by its id, all later codes of the bucket lose it too.
         const bool ties_lose = lost && Metric::kWhole && in_order_;
         block_below_ = std::min(block_below_, ties_lose ? static_cast<int>(limit) : metric_.below(limit));
         if (stats_.cost > budget_) block_below_ = 0;
       }
   }
 
-  // A candidate that may be among the results; true if it is not because of its id.
+  // Adds a candidate; true if it loses a tie because of its id.
   bool take(const KeyTable& table, uint32_t at, const uint8_t* row, int differing) {
     stats_.cost += LookupCosts::kHit;
     if (differing >= metric_.below(collector_.limit())) return false;
@@ -256,7 +256,7 @@ class LookupQuery {
     return false;
   }
 
-  // Whether a table whose key is within the radius that was looked at has given the code already.
+  // Whether the code was found before: its key in another table lies within the radius already probed there.
   bool seen_before(const uint8_t* row) {
     row_.differing(row, differing_.data());
     for (int t = 0; t < static_cast<int>(counts_.size()); ++t) {
@@ -286,7 +286,7 @@ class LookupQuery {
   int table_ = 0;
   std::vector<uint64_t> differing_;
   std::vector<Shells> shells_;
-  std::vector<int> counts_;  // per table: radii that were looked at, 0 … counts - 1
+  std::vector<int> counts_;  // per table: the radii 0 … counts - 1 have been probed
   std::vector<double> next_cost_;
   std::vector<uint32_t> keys_, ranges_, masks_;
   std::vector<BlockRun> runs_;

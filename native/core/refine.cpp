@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kTaskRows = 64;
 constexpr uint64_t kSeed = 0x9E3779B97F4A7C15u;
 
-// Numbers that look random: the same ones for every vector.
+// Pseudo-random numbers, the same sequence for every vector.
 class Draws {
  public:
   int below(int n) {
@@ -25,10 +25,10 @@ class Draws {
   uint64_t state_ = kSeed;
 };
 
-// One vector. With the other symbols as they are, row r would add
+// Coordinate descent for one vector. With the other symbols fixed, row r adds
 //   costs[r] + crossing[r] + meets[r] + penalty · (rest + meets[r])²
-// to the loss: meets[r] are its products with the chosen rows of the other symbols less crossing[r], and rest is the
-// difference without this symbol.
+// to the loss. meets[r] is the sum of its products with the chosen rows of the other symbols, minus crossing[r]; rest
+// is the difference without this symbol.
 class Descent {
  public:
   explicit Descent(const RefineTask& task)
@@ -125,7 +125,7 @@ class Descent {
   const RefineTask& task_;
   const int64_t rows_;
   float difference_ = 0, kept_difference_ = 0;
-  double gained_ = 0;  // since the symbols were kept
+  double gained_ = 0;  // decrease of the loss since the symbols were last kept
   std::vector<float> costs_, meets_, kept_meets_;
   std::vector<uint8_t> kept_;
 };

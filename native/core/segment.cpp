@@ -17,7 +17,7 @@ void make_keys(const uint8_t* rows, int64_t n, const Layout& layout, const KeySp
   for (int64_t i = 0; i < n; ++i) keys[i] = key_of(rows + i * layout.n_bytes, layout, span);
 }
 
-// Key ranges with about as many codes each.
+// Ranges of keys that hold nearly equal numbers of codes.
 std::vector<uint32_t> split_keys(const uint32_t* starts, uint32_t n_keys, int64_t size, int parts) {
   std::vector<uint32_t> cuts{0};
   for (int p = 1; p < parts; ++p) {
@@ -34,7 +34,7 @@ class TableBuilder {
                int n_threads)
       : layout_(layout), rows_(rows), size_(size), out_(out), keys_(keys), n_threads_(n_threads) {}
 
-  // offsets[key + 1] is first the size of the bucket, then its start, and at last its end.
+  // A counting sort: offsets[key + 1] is first the size of the bucket, then its start, finally its end.
   void run() {
     const int64_t n_chunks = (size_ + kChunk - 1) / kChunk;
     parallel_for(n_chunks, n_threads_, [&](int64_t c) {

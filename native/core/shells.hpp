@@ -9,14 +9,14 @@ namespace rankhash {
 
 class Shells {
  public:
-  // row: the packed query, which must outlive this and be readable for kRowPadding bytes behind its end.
+  // row: the packed query, which must outlive this object and be readable for kRowPadding bytes beyond its end.
   Shells(const uint8_t* row, const Layout& layout, const KeySpan& span)
       : row_(row), layout_(layout), span_(span), key_(key_of(row, layout, span)) {}
 
   uint32_t key() const { return key_; }
   int n_symbols() const { return span_.count; }
 
-  // Keys at exactly `radius`.
+  // The number of keys at exactly `radius`.
   double count(int radius) const {
     double keys = 1;
     for (int i = 0; i < radius; ++i) keys = keys * (span_.count - i) / (i + 1) * (layout_.arity - 1);
@@ -42,7 +42,7 @@ class Shells {
     }
   }
 
-  // Symbols fall, so that the keys of the inner loop lie near each other.
+  // In descending order of symbols, so that the keys of the inner loop are close in memory.
   template <class Emit>
   bool visit_from(int symbol, int left, uint32_t key, const Emit& emit) const {
     const int n_others = layout_.arity - 1;
@@ -58,7 +58,7 @@ class Shells {
   const Layout& layout_;
   KeySpan span_;
   uint32_t key_;
-  std::vector<uint32_t> steps_;  // what a changed symbol adds to the key, modulo 2^32; made when first needed
+  std::vector<uint32_t> steps_;  // change of the key by a changed symbol, modulo 2^32; computed on first use
 };
 
 }  // namespace rankhash

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPollInterval{kPollMilliseconds};
 
-// What check_interrupt looks at.
+// The state that check_interrupt reads.
 struct ThreadState {
   const std::atomic<bool>* stopped = nullptr;  // of the job that this thread works for
   bool (*poll)() = nullptr;                    // of the thread that called the core
@@ -59,7 +59,7 @@ struct Job {
     next.store(n);
     std::lock_guard lock(error_mutex);
     if (!error) error = std::move(failure);
-    stopped.store(true);  // after the error, so that what this makes others throw comes second
+    stopped.store(true);  // after the error is stored, so that interruptions caused by it are not the first error
   }
 };
 
@@ -85,7 +85,7 @@ class Pool {
   }
 
  private:
-  // False if the system has no room for another thread: those that there are do the work.
+  // False if the system cannot start another thread; the existing ones do the work.
   bool start_thread() {
     try {
       std::thread([this] { serve(); }).detach();
@@ -115,8 +115,9 @@ class Pool {
   int n_threads_ = 0;
 };
 
-// Threads do not survive a fork, and another thread may hold the pool's mutex then: a child begins without a pool.
-// Pools are never destroyed, so that a thread which still waits when the process ends finds its mutex.
+// Threads do not survive a fork, during which another thread may hold the pool's mutex: a child process starts without
+// a pool. Pools are never destroyed, so that the mutex of threads that still wait at the end of the process stays
+// valid.
 std::atomic<Pool*> current_pool{nullptr};
 
 Pool& pool() {

@@ -1,24 +1,24 @@
-// A small pool of threads that all calls share, and how a long call is ended early.
+// A pool of threads shared by all calls, and the interruption of long calls.
 #pragma once
 #include <cstdint>
 #include <functional>
 
 namespace rankhash {
 
-// Runs task(0) … task(n - 1), on at most n_threads threads, the caller's among them, and never on more than
-// kThreadsPerCore for each core. Tasks are handed out in order, one by one; the first exception of a task is thrown
-// again here, after all tasks that had begun have ended. Tasks may call parallel_for themselves.
+// Runs task(0) … task(n - 1) on at most n_threads threads, including the caller's, and at most kThreadsPerCore per
+// core. Tasks are started in order, one by one. The first exception of a task is rethrown here after all started tasks
+// have ended. Tasks may call parallel_for themselves.
 constexpr int kThreadsPerCore = 4;
 void parallel_for(int64_t n, int n_threads, const std::function<void(int64_t)>& task);
 
 // Thrown by check_interrupt.
 struct Interrupted {};
 
-// Ends the work that this thread takes part in, if it shall end: because another of its tasks has failed, or because
-// `poll` of the calling thread says so. Long tasks call it every few milliseconds at least.
+// Throws Interrupted if the job of this thread is to end: another of its tasks has failed, or `poll` of the calling
+// thread returned true. Long tasks call it at least every few milliseconds.
 void check_interrupt();
 
-// While it lives, `poll` is asked every kPollMilliseconds in calls from this thread whether to end them.
+// During its lifetime, `poll` is called every kPollMilliseconds in calls from this thread; true ends them.
 constexpr int kPollMilliseconds = 25;
 class InterruptScope {
  public:

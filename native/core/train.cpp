@@ -8,7 +8,7 @@ namespace rankhash {
 PairTotals train_pairs(const PairTask& task, float* weights, float* lag) {
   const int64_t used = task.arity * task.stride;
   const int64_t padded = (task.arity + kRowGroup - 1) / kRowGroup * kRowGroup * task.stride;
-  std::vector<float> w(padded), v(padded);  // the kernel takes whole groups of rows
+  std::vector<float> w(padded), v(padded);  // padded to whole groups of rows, as the kernel requires
   std::copy(weights, weights + used, w.begin());
   std::copy(lag, lag + used, v.begin());
   const PairTotals totals = active_kernels().train(task, w.data(), v.data());

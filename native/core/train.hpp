@@ -1,4 +1,4 @@
-// Learning one rank function from labelled pairs: pair by pair, or by the gradient over all of them.
+// Learning one rank function from labelled pairs, by stochastic or by full-batch gradients.
 #pragma once
 #include "kernels/kernels.hpp"
 
@@ -7,7 +7,7 @@ namespace rankhash {
 // weights and lag: arity × task.stride, changed in place.
 PairTotals train_pairs(const PairTask& task, float* weights, float* lag);
 
-// gradient: n × arity, added to.
+// gradient: n × arity; the result is added to it.
 PairTotals pair_gradient(const PairTask& task, const float* scores, float* gradient);
 
 }  // namespace rankhash

@@ -1,4 +1,4 @@
-// What a search reads: blocks of codes, which of them are alive, their ids; and what it gives.
+// The input of a search (blocks of codes, which of them are live, their ids) and its output.
 #pragma once
 #include <cstring>
 #include <vector>
@@ -12,12 +12,12 @@ struct CodesView {
   const uint8_t* blocks;
   int64_t size;
   Layout layout;
-  const uint8_t* live;  // a bit a position, kSlice bytes a block; null: all of them
+  const uint8_t* live;  // one bit per position, kSlice bytes per block; null: all codes are live
   IdView ids;
 
   int64_t n_blocks() const { return (size + kBlock - 1) / kBlock; }
   const uint8_t* block(int64_t i) const { return blocks + i * layout.n_bits * kSlice; }
-  // Asks for blocks that are read soon.
+  // Prefetches blocks.
   void fetch(int64_t first_block, int64_t last_block) const {
     const uint8_t* const end = block(last_block);
     for (const uint8_t* at = block(first_block); at < end; at += 64) __builtin_prefetch(at, 0, 2);
@@ -25,18 +25,18 @@ struct CodesView {
   bool ordered(int64_t block) const { return (block + 1) * kBlock <= ids.n_ordered || size <= ids.n_ordered; }
 };
 
-// The living codes of one block after another, or of a few together.
+// The masks of live codes, one block or a few consecutive blocks at a time.
 class LiveMask {
  public:
-  // Readers take the bytes of `together` blocks at a time.
+  // Readers read the bytes of `together` blocks at a time.
   explicit LiveMask(const CodesView& view, int together = 1) : view_(view), together_(together) {
     std::memset(full_, 0xFF, sizeof full_);
   }
 
-  // Whether every code of the blocks is alive.
+  // Whether every code of the blocks is live.
   bool all(int64_t first, int64_t n_blocks) const { return !view_.live && (first + n_blocks) * kBlock <= view_.size; }
 
-  // The bytes of n_blocks <= together blocks, 0 behind the last code; null if no code of them is alive.
+  // The bytes of n_blocks <= together blocks, 0 after the last code; null if none of their codes is live.
   const uint8_t* at(int64_t first, int n_blocks = 1) {
     if (n_blocks == together_ && all(first, n_blocks)) return full_;
     const uint8_t* bytes = inside(first, n_blocks);
@@ -68,7 +68,7 @@ class LiveMask {
   uint8_t full_[kMostBlocks * kSlice], part_[kMostBlocks * kSlice];
 };
 
-// Rows of hits of different length, one after another.
+// Rows of hits of different lengths, concatenated.
 struct RadiusHits {
   std::vector<int64_t> offsets;
   std::vector<int64_t> ids;

@@ -1,5 +1,5 @@
-// What a search of cells computes: products with many rows at once, sums of byte tables over a cell's codes, and true
-// distances to single rows. Sums have one order, whatever the instruction set.
+// The kernels of searches in cells: products with many rows at once, sums of byte tables over a cell's codes, and true
+// distances to single rows. Sums have the same order on every instruction set.
 
 namespace rankhash::RANKHASH_ISA {
 
@@ -119,7 +119,7 @@ struct AddProduct {
   RANKHASH_INLINE static inline Floats add(Floats q, Floats x, Floats sum) { return multiply_add(q, x, sum); }
 };
 
-// Partial sum i takes the elements i, i + 32, …; then halves are added up.
+// Partial sum i is over the elements i, i + 32, …; then halves are added pairwise.
 template <class Add, class T>
 static float row_sum(const float* query, const void* data, int64_t depth, float factor) {
   const T* row = static_cast<const T*>(data);

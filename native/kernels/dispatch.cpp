@@ -1,4 +1,4 @@
-// Chooses the instruction set: the last of the list that the machine has, unless told otherwise.
+// Chooses the instruction set: the last of the list that the machine has, unless RANKHASH_ISA names another.
 //
 // To add one: write vec_<isa>.hpp and kernels_<isa>.cpp, give it its flags in CMakeLists.txt, and name it here.
 #include <atomic>
@@ -29,7 +29,7 @@ int available_kernels(const Kernels** out, int capacity) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
     offer(kernels_avx2);
 #endif
-#ifdef RANKHASH_HAVE_AVX512  // these ask for the system's support of the registers, too
+#ifdef RANKHASH_HAVE_AVX512  // these also check that the system saves the registers
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
     offer(kernels_avx512);

@@ -2,9 +2,9 @@
 
 namespace rankhash::RANKHASH_ISA {
 
-constexpr int64_t kMostPlaneBytes = 48 << 10;  // planes of several blocks together must stay in the nearest cache
-constexpr int64_t kFetchAhead = 4096;          // bytes that a single query fetches ahead
-constexpr int kFetchLevel = 2;                 // into the second cache
+constexpr int64_t kMostPlaneBytes = 48 << 10;  // the planes of blocks that are counted together fit into the L1 cache
+constexpr int64_t kFetchAhead = 4096;          // prefetch distance of a single query, in bytes
+constexpr int kFetchLevel = 2;                 // prefetch into the L2 cache
 
 template <int From, int M, class V>
 RANKHASH_INLINE static inline void ripple(V (&c)[M + 1], V carry) {
@@ -71,7 +71,7 @@ RANKHASH_INLINE static inline void add_pairs(V (&c)[M + 1], int n, const Low& lo
   }
 }
 
-// One query's expanded digits: a plane each.
+// One query's expanded digits: one plane each.
 template <class V>
 struct SymbolDigits {
   using Vector = V;
@@ -83,7 +83,7 @@ struct SymbolDigits {
   }
 };
 
-// One query's expanded digits of three binary symbols: a low and a high plane each.
+// One query's expanded digits of three binary symbols: one low and one high plane each.
 template <class V>
 struct BinaryDigits {
   using Vector = V;
@@ -101,8 +101,8 @@ struct BinaryDigits {
 template <int B>
 struct DirectDigits {
   using Vector = Bits;
-  // Single queries wait for memory: a block is fetched while those before it are counted. Not inlined: GCC 12 then
-  // makes the counting itself a third slower.
+  // Single queries are bound by memory: a block is prefetched while earlier ones are counted. Inlined, GCC 12 would
+  // make the counting a third slower.
   __attribute__((noinline)) static void fetch(const uint8_t* planes, int64_t size) {
     planes += size > kFetchAhead ? size : kFetchAhead;
     for (int64_t at = 0; at < size; at += 64) __builtin_prefetch(planes + at, 0, kFetchLevel);
@@ -137,8 +137,8 @@ struct Counted {
   }
 };
 
-// All queries against one register of codes after another. If hits are frequent, a branch that looks for them would
-// often be mispredicted: then those of eight queries are looked for together.
+// All queries against one register of codes after another. Where hits are frequent, the branch that tests for them
+// would often be mispredicted; it is then taken once per eight queries.
 template <class Digits, bool Frequent, int M>
 static void count_tile(const HammingTile& tile) {
   using V = typename Digits::Vector;

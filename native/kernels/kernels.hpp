@@ -1,4 +1,4 @@
-// The seam between the core and the instruction sets: a table of functions, chosen once.
+// The interface between the core and the instruction sets: a table of functions, chosen once.
 //
 // The implementations (*_impl.hpp) are written once over the small vector types of vec_<isa>.hpp and compiled by
 // kernels_<isa>.cpp. They use no standard library: an inline function compiled for AVX2 must never be picked by the
@@ -6,7 +6,7 @@
 #pragma once
 #include "core/layout.hpp"
 
-// Kernels live in registers: a call that is not inlined would send them through memory.
+// Keeps the state of kernels in registers: a call that is not inlined would move it through memory.
 #define RANKHASH_INLINE __attribute__((always_inline))
 
 namespace rankhash {
@@ -14,33 +14,33 @@ namespace rankhash {
 // ---- Hamming: counting by carry-save adders over bit slices ------------------------------------------------------
 //
 // The counters of a query start at 2^m - limit, so that after adding one bit per differing symbol counter plane m
-// is set exactly where distance >= limit: the comparison costs nothing.
+// is set exactly where distance >= limit, without a separate comparison.
 constexpr int kMinCounter = 4;
 constexpr int kMaxCounter = bit_width(kMaxSymbols);
 constexpr int kBiasStride = kMaxCounter + 1;
 
 struct HammingHits {
   int query;
-  int block;                 // the first of the blocks that were counted together
+  int block;                 // the first of the blocks counted together
   unsigned words;            // bit w: codes[w] is not 0
-  const uint64_t* codes;     // 4 words per block: which codes
+  const uint64_t* codes;     // 4 words per block: mask of the hits
   const uint64_t* counters;  // plane i < m begins at counters[i · stride]
   int stride;                // words per plane
 };
 
 struct HammingTile {
-  const uint8_t* planes;   // the slices of the blocks (direct), or what expand() made of them
+  const uint8_t* planes;   // the slices of the blocks (direct), or the output of expand()
   const uint32_t* digits;  // per query: n_bits masks of 0 or ~0 (direct), or n_digits byte offsets into planes
   const uint32_t* bias;    // per query: kBiasStride masks of 0 or ~0, the counters' start; read again for every block
-  const uint8_t* live;     // kSlice bytes per block: which codes may be found
+  const uint8_t* live;     // kSlice bytes per block: mask of the live codes
   int live_stride;         // kSlice, or 0: the same bytes for every block
-  int n_blocks;            // consecutive blocks: any number (direct), or as many as were expanded together
+  int n_blocks;            // consecutive blocks: any number (direct), or the number expanded together
   int n_queries;
-  int n_digits;      // per query, as digits has them
+  int n_digits;      // per query
   int counter_bits;  // m
   Layout layout;
   void* context;
-  bool frequent;  // hits are to be expected for many queries (of no account to count_direct)
+  bool frequent;  // hits are expected for many queries (ignored by count_direct)
   // Called for every query with a hit.
   void (*on_hits)(void* context, const HammingHits& hits);
 };
@@ -53,51 +53,51 @@ constexpr int digits_of(const Layout& layout) {
 }
 constexpr int planes_per_digit(const Layout& layout) { return layout.arity == 2 ? 2 << kBinaryGroup : layout.arity; }
 
-// ---- Rows: packed codes one after another, in runs that lie anywhere --------------------------------------------
+// ---- Rows: runs of packed codes at any address -------------------------------------------------------------------
 struct RowHit {
   uint32_t row;
   int distance;
 };
 constexpr int kRowHits = 64;
 struct RowTask {
-  const uint8_t* rows;     // n_bytes each, readable for 8 bytes behind the last one
+  const uint8_t* rows;     // n_bytes each, readable for 8 bytes beyond the last one
   const uint32_t* ranges;  // first and end of every run
   int n_ranges;
   Layout layout;
-  const uint64_t* query;   // its packed row in n_words words, padded with 0
+  const uint64_t* query;   // packed row in n_words words, padded with 0
   const uint64_t* firsts;  // the first bit of every symbol, in n_words words
   int n_words;
   int below;  // rows with a smaller distance are hits
   void* context;
-  int (*on_hits)(void* context, const RowHit* hits, int n);  // up to kRowHits; returns the limit from now on
+  int (*on_hits)(void* context, const RowHit* hits, int n);  // up to kRowHits; returns the new limit
 };
 
-// ---- Score tables: bytes of lower bounds added up by shuffles -------------------------------------------------------
+// ---- Score tables: sums of byte tables of lower bounds, looked up by shuffles ---------------------------------------
 //
-// A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
+// A column holds four bits of every code of a block, one byte per code. Code 8j + r of the block is at byte 32r + j.
 struct ScoreTile {
   const uint8_t* columns;  // n_columns × kBlock
   uint8_t* tables;         // per query: n_columns × 16
   const uint32_t* bounds;  // per query: codes whose sum is at most this are hits
-  const uint32_t* live;    // 8 words: bit j of word r = code 8j + r may be found
+  const uint32_t* live;    // 8 words: bit j of word r = code 8j + r is live
   int n_queries;
   int n_columns;  // a multiple of 4
-  bool frequent;  // hits are to be expected for many queries
+  bool frequent;  // hits are expected for many queries
   void* context;
   void (*on_hits)(void* context, int query, const uint32_t* hits);
 };
-constexpr int kWideGroup = 16;     // columns whose sums bytes hold well enough
-constexpr int kLargestEntry = 63;  // four of them add without saturation
+constexpr int kWideGroup = 16;     // columns per group: their sums are kept in bytes
+constexpr int kLargestEntry = 63;  // the sum of four entries does not saturate
 
-// ---- Projection: a tile of vectors, one lane a vector ---------------------------------------------------------------
+// ---- Projection: a tile of vectors, one lane per vector -------------------------------------------------------------
 constexpr int kTileRows = 24;  // vectors in a tile
 constexpr int kRowGroup = 4;   // projections computed together
 
 // ---- Training: one rank function, pair by pair ----------------------------------------------------------------------
 //
 // Rows of x and of the weights are `stride` floats, a multiple of 8; the weights have kRowGroup · ceil(arity /
-// kRowGroup) rows, those from `arity` on are 0. A step adds rate · x to the row that should win and takes it from the
-// other one.
+// kRowGroup) rows, of which those from `arity` on are 0. A step adds rate · x to the row that should win and subtracts
+// it from its rival.
 struct PairTask {
   const float* x;         // n × stride
   const int32_t* pairs;   // n_pairs × 2 row numbers
@@ -105,9 +105,9 @@ struct PairTask {
   int64_t n_pairs;
   int64_t stride;
   int arity;
-  bool hinge;      // what the largest rival is compared with: the best assignment without an error, or the winners
-  float rho, lam;  // what an error costs: a similar pair told apart, a dissimilar pair put together
-  float rate, rate_step;  // the first pair's rate, and what it changes by from pair to pair
+  bool hinge;             // the rival is compared with the best assignment without an error (true), or with the winners
+  float rho, lam;         // cost of an error: different symbols for a similar pair, equal symbols for a dissimilar one
+  float rate, rate_step;  // learning rate of the first pair, and its change from pair to pair
   int64_t age;            // pairs since averaging began; negative: it begins after -age pairs
 };
 struct PairTotals {
@@ -119,7 +119,8 @@ struct PairTotals {
 // ---- Cells: codes of symbols of four bits, grouped by their nearest centroid ---------------------------------------
 //
 // A panel is 16 rows of a matrix side by side: panel[j][r] is element j of row r.
-// A block is 32 codes: byte i of pair p holds symbol 2p of code i in its lower half, symbol 2p + 1 in its upper half.
+// A block is 32 codes: byte i of pair p holds symbol 2p of code i in its lower half and symbol 2p + 1 in its upper
+// half.
 constexpr int kPanel = 16;
 constexpr int kCellBlock = 32;
 
@@ -128,22 +129,22 @@ struct CellTask {
   const uint8_t* tables;  // as level_tables writes them
   int n_blocks;
   int n_pairs;
-  uint32_t last;  // which codes of the last block there are
-  uint8_t start;  // where sums begin
+  uint32_t last;  // mask of the codes of the last block
+  uint8_t start;  // initial value of the sums
   uint8_t limit;  // codes whose sum is at most this are hits
   void* context;
-  // Gets the hits of a block and all its sums; returns the limit from now on.
+  // Receives the hits of a block and all its sums; returns the new limit.
   uint8_t (*on_hits)(void* context, int block, uint32_t hits, const uint8_t* sums);
 };
 
 enum RowType { kFloat32, kFloat16, kInt8, kRowTypes };
-// A distance of a query to a stored row, whose elements are multiplied with `factor` first if they are of type int8.
+// The distance of a query to a stored row; elements of type int8 are multiplied by `factor` first.
 using RowDistance = float (*)(const float* query, const void* row, int64_t depth, float factor);
 
 struct Kernels {
   const char* name;
 
-  // Blocks that are expanded and counted together; n_blocks below is at most that.
+  // Number of blocks that are expanded and counted together; n_blocks below is at most this number.
   int (*blocks_together)(const Layout& layout);
   void (*expand)(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes);
   void (*count_expanded)(const HammingTile& tile);
@@ -151,15 +152,15 @@ struct Kernels {
 
   void (*compare_rows)(const RowTask& task);
 
-  // slices: for every column four slice numbers, -1 for none.
+  // slices: four slice numbers per column, -1 for none.
   void (*make_columns)(const uint8_t* block, const int16_t* slices, int n_columns, uint8_t* columns);
-  // For up to one group of columns, for up to two (the bound is for half the sum), and for more.
+  // For one group of columns, for two (the bound is half the sum), and for more.
   void (*sum_scores)(const ScoreTile& tile);
   void (*sum_scores_double)(const ScoreTile& tile);
   void (*sum_scores_wide)(const ScoreTile& tile);
 
-  // tile[j][i] = x[i][j] - center[j] for j < depth and n <= kTileRows vectors that lie stride apart, 0 for the rest.
-  // False if one of the numbers is NaN or infinite.
+  // tile[j][i] = x[i][j] - center[j] for j < depth and n <= kTileRows vectors, `stride` apart; 0 for the remaining
+  // lanes. False if one of the numbers is NaN or infinite.
   bool (*load_tile)(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center, float* tile);
   // y[r][i] += Σ_j w[r][j] tile[j][i], in the order of j, by fused multiply-adds.
   // weights: groups of kRowGroup rows, [group][j][row]; n_rows a multiple of kRowGroup.
@@ -169,8 +170,8 @@ struct Kernels {
   // words[w][i] = the packed codes of the tile; rows_per_symbol = arity, or 1: symbol = (y > 0).
   void (*pack_tile)(const float* y, const Layout& layout, int rows_per_symbol, uint32_t* words);
 
-  // Goes through the pairs once and changes the weights. lag += the change × pairs since averaging began: the mean of
-  // the weights since then is weights - lag / pairs.
+  // One pass over the pairs, which updates the weights. lag += update × pairs since averaging began, so that the mean
+  // of the weights since then is weights - lag / pairs.
   PairTotals (*train)(const PairTask& task, float* weights, float* lag);
   // gradient[i][k] += 1 where pair member i should win k, -1 where its rival is k; y: n × arity scores.
   PairTotals (*pair_gradient)(const PairTask& task, const float* y, float* gradient);

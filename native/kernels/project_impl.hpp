@@ -1,11 +1,11 @@
-// Projects a tile of 24 vectors and packs the winners. One lane is one vector, so that every sum runs in the order of
-// the dimensions whatever the instruction set.
+// Projects a tile of 24 vectors and packs the argmax of each symbol. One lane is one vector, so that every sum is in
+// the order of the dimensions on every instruction set.
 
 namespace rankhash::RANKHASH_ISA {
 
 constexpr int kVectors = kTileRows / kLanes;
 
-// Sticks to NaN as soon as one of the values is NaN or infinite: 0 · x is 0 for all others.
+// `check` becomes NaN, and stays so, once a value is NaN or infinite: 0 · x is 0 for all others.
 RANKHASH_INLINE static inline void watch(Floats& check, Floats x) { check = multiply_add(x, fill_floats(0), check); }
 
 // Eight rows and `depth` dimensions of the tile.
@@ -33,7 +33,7 @@ static inline void load_rows(const float* x, int64_t stride, int64_t depth, cons
   }
 }
 
-// Fewer than eight rows; the others are 0.
+// Fewer than eight rows; the remaining lanes are 0.
 static inline void load_last_rows(const float* x, int64_t n, int64_t stride, int64_t depth, const float* center,
                                   float* tile, Floats& check) {
   for (int64_t j = 0; j < depth; ++j) {
@@ -88,7 +88,7 @@ static void multiply(const float* tile, const int32_t* windows, int64_t n_rows, 
     }
 }
 
-// The symbols of eight vectors: the first of the largest of their K rows. K = 0 reads that number at run time.
+// The symbols of eight vectors: the argmax of their K rows, the first of equal ones. K = 0 reads the arity at run time.
 template <int K>
 RANKHASH_INLINE static inline Bits winners(const float* y, int rows_per_symbol) {
   Floats best = load_floats(y);
@@ -128,7 +128,7 @@ static void pack_winners(const float* y, const Layout& layout, int rows_per_symb
     for (int v = 0; v < kVectors; ++v) store_bits(words + v * kLanes, word[v]);
 }
 
-// Symbols of one row each: 1 where it is positive. Every new bit comes in at the top of the word.
+// Symbols of one row each: 1 where it is positive. Each new bit is shifted in at the top of the word.
 static void pack_signs(const float* y, const Layout& layout, uint32_t* words) {
   for (int first = 0; first < layout.n_symbols; first += 32, words += kTileRows) {
     const int count = layout.n_symbols - first < 32 ? layout.n_symbols - first : 32;

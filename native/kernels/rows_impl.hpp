@@ -1,4 +1,4 @@
-// Compares one query with packed rows: runs of rows that lie anywhere, such as the buckets of a hash table.
+// Compares one query with runs of packed rows at any address, such as the buckets of a hash table.
 
 namespace rankhash::RANKHASH_ISA {
 
@@ -20,7 +20,7 @@ RANKHASH_INLINE static inline uint64_t fold(uint64_t differs, uint64_t next) {
   return differs;
 }
 
-// Words = 0: n of them.
+// Words: the number of words per row at compile time; 0 reads it at run time.
 template <int B, int Words>
 RANKHASH_INLINE static inline int row_distance(const uint8_t* row, const uint64_t* query, const uint64_t* firsts,
                                                int n) {
@@ -40,7 +40,7 @@ static void compare_with(const RowTask& task) {
   const int64_t n_bytes = task.layout.n_bytes;
   const int n_words = task.n_words;
   const uint8_t* rows = task.rows;
-  uint64_t query[Words ? Words : 1], firsts[Words ? Words : 1];  // copies that stay in registers
+  uint64_t query[Words ? Words : 1], firsts[Words ? Words : 1];  // copies, which the compiler keeps in registers
   for (int w = 0; w < Words; ++w) query[w] = task.query[w], firsts[w] = task.firsts[w];
   RowHit hits[kRowHits];
   int n_hits = 0, below = task.below;

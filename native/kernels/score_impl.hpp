@@ -1,4 +1,4 @@
-// Adds up byte look-ups of 256 codes at once: lower bounds of weighted and table distances.
+// Sums byte tables over 256 codes at once: lower bounds of distances by weights or score tables.
 
 namespace rankhash::RANKHASH_ISA {
 
@@ -37,7 +37,7 @@ static void make_columns(const uint8_t* block, const int16_t* slices, int n_colu
 constexpr int kRegisters = kBlock / sizeof(Wide);  // that hold a byte of every code of a block
 using Sums = Wide[kRegisters];
 
-// Table entries are at most 63, so four of them add without saturation.
+// Table entries are at most 63, so that the sum of four does not saturate.
 RANKHASH_INLINE static inline void add_four_columns(Sums& sum, const uint8_t* columns, const uint8_t* table) {
   const Wide t0 = load_table<Wide>(table), t1 = load_table<Wide>(table + 16);
   const Wide t2 = load_table<Wide>(table + 32), t3 = load_table<Wide>(table + 48);
@@ -55,15 +55,14 @@ RANKHASH_INLINE static inline void sum_columns(Sums& sum, const uint8_t* columns
   for (int c = 0; c < n; c += 4) add_four_columns(sum, columns + c * kBlock, table + c * 16);
 }
 
-// Reports the codes that are within the bound of their query. Mostly there is none, and the least sums of all registers
-// tell. If hits are frequent, a branch that looks for them would often be mispredicted: then those of eight queries are
-// looked for together.
+// Reports the codes within the bound of their query. Mostly there are none, which the smallest sum of all registers
+// shows. Where hits are frequent, that branch would often be mispredicted; it is then taken once per eight queries.
 template <bool Frequent>
 class ScoreHits {
  public:
   explicit ScoreHits(const ScoreTile& tile) : tile_(tile) {}
 
-  // any: whether a code may be within the bound; hit(i): a bit for each code of register i that is.
+  // any: whether a code may be within the bound; hit(i): mask of the codes of register i within the bound.
   template <class Any, class Hit>
   RANKHASH_INLINE inline void add(int query, const Any& any, const Hit& hit) {
     if constexpr (!Frequent) {
@@ -135,7 +134,7 @@ static void sum_double(const ScoreTile& tile) {
   }
 }
 
-// Any number of groups: even and odd bytes are added up in words.
+// Any number of groups: even and odd bytes are summed in words.
 template <bool Frequent>
 static void sum_wide(const ScoreTile& tile) {
   const Wide low_byte = fill_as<Wide>(0x00FF00FFu);

@@ -1,11 +1,11 @@
-// Trains one rank function pair by pair: scores, the largest rival with its error added, and the step between them.
-// Every sum runs in an order that the instruction set does not change.
+// Trains one rank function by stochastic gradient descent over pairs: scores, the largest rival under the
+// loss-augmented scores, and the step between the two. Every sum has the same order on every instruction set.
 
 namespace rankhash::RANKHASH_ISA {
 
-constexpr int64_t kPrefetchFloats = 512;  // a pair is fetched while this much of the pairs before it is worked on
+constexpr int64_t kPrefetchFloats = 512;  // prefetch distance, in floats of the pairs in between
 
-// Which rows a pair's two members should win, and which rows their largest rivals are.
+// The rows that should win for the two members of a pair, and the rows of the largest rival.
 struct Assignment {
   int winner[2];
   int rival[2];
