@@ -11,7 +11,7 @@ from .._types import F32, F64, I8, U8
 from ..codes import CodeLayout
 from ._blocks import block_rows
 from .base import Arrays, Hasher
-from .training import Training
+from .training import Training, data_center
 
 TURNS = 3
 """Sign flips and Hadamard transforms in a pseudo-random rotation."""
@@ -109,11 +109,8 @@ class CRO(Hasher):
             arrays["signs_"] = (2 * rng.randint(0, 2, shape) - 1).astype(np.int8)
         else:
             arrays["projections_"] = rng.standard_normal((n_directions, n_features)).astype(np.float32)
-        if self.center:
-            arrays["center_"] = training.vectors.mean()
-        else:
-            training.vectors.check()
-        return arrays
+        center = data_center(training.vectors, centered=self.center)
+        return arrays | {"center_": center} if self.center else arrays
 
     def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
         if self.signs_ is None:

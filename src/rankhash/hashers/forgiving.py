@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .. import _kernels
 from .._checks import check_flag, check_integer, check_number
-from .._types import F32, F64, I64, U8
-from ..codes import CodeLayout
-from ._blocks import block_rows
-from ._network import Adam, Network, sigmoid
+from .._types import F32, I64
+from ._network import Adam, Network
+from ._network_hasher import NetworkHasher
 from ._targets import (
     N_OUTPUTS,
     all_codes,
@@ -25,7 +23,7 @@ from ._targets import (
     similar_groups,
     varied_bits,
 )
-from .base import Arrays, Hasher
+from .base import Arrays
 from .progress import FitProgress
 from .training import Training, TrainingPoints, labelled_points, new_generator
 
@@ -36,7 +34,7 @@ CHOICE_POINTS = 2000
 """Points by which outputs are chosen."""
 
 
-class ForgivingHash(Hasher):
+class ForgivingHash(NetworkHasher):
     """Binary codes of many small networks that learn from similar points only, and may correct their targets.
 
     Each network gets some groups of similar points and a random code for each of them [1]_. It is trained for a
@@ -110,8 +108,8 @@ class ForgivingHash(Hasher):
     first_: F32
     first_bias_: F32
     bias_: F32
-    center_: F32
 
+    _layers = (("first_", "first_bias_"), ("projections_", "bias_"))
     _code_arrays = ("projections_", "bias_", "first_", "first_bias_", "center_")
 
     def __init__(
@@ -210,34 +208,3 @@ class ForgivingHash(Hasher):
             "first_": (np.concatenate([layer.weights for layer in hidden]) * factor).astype(np.float32),
             "first_bias_": np.concatenate([layer.bias for layer in hidden]).astype(np.float32),
         }
-
-    def _bit_scores(self, batch: F32, n_threads: int | None) -> F32:
-        """The inputs ``(n, n_symbols)`` of the chosen outputs."""
-        threads = _kernels.resolve_threads(n_threads)
-        with np.errstate(over="ignore"):
-            hidden = sigmoid(_kernels.project(batch, self.first_, self.first_bias_, self.center_, threads))
-        return _kernels.project(hidden, self.projections_, self.bias_, None, threads)
-
-    def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
-        step = block_rows(batch.shape[1], len(self.first_), self.layout_.n_symbols)
-        return self._encode_blocks(batch, step, lambda block: self._bit_scores(block, n_threads) > 0)
-
-    def _scores(self, vectors: F32) -> F64:
-        scores = self._bit_scores(vectors, None).astype(np.float64)
-        return np.stack([np.zeros_like(scores), scores], axis=2)
-
-    def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
-        if arrays.keys() != {*self._code_arrays} or layout.arity != 2:
-            return False
-        n_units = len(arrays["first_bias_"]) if arrays["first_bias_"].ndim == 1 else -1
-        shapes = {
-            "center_": (n_features,),
-            "first_": (n_units, n_features),
-            "first_bias_": (n_units,),
-            "projections_": (layout.n_symbols, n_units),
-            "bias_": (layout.n_symbols,),
-        }
-        return n_units > 0 and all(
-            arrays[name].shape == shape and arrays[name].dtype == np.float32 and bool(np.isfinite(arrays[name]).all())
-            for name, shape in shapes.items()
-        )

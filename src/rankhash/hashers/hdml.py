@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,10 @@ from .._types import F32, I32
 from ..codes import CodeLayout
 from ..similarity import Triplets
 from ._features.orthogonal import random_directions
+from ._history import mean_records
 from ._triplet_loss import triplet_descent
 from .base import Arrays, Hasher
+from .parameters import check_descent
 from .training import Training, TrainingPoints, labelled_points, new_generator
 
 BATCHES_PER_DRAW = 20
@@ -132,10 +133,7 @@ class HDML(Hasher):
     def _check_parameters(self) -> None:
         check_integer("n_negatives", self.n_negatives, 1, 1000)
         check_number("weight_decay", self.weight_decay, 0, 1e6)
-        check_number("learning_rate", self.learning_rate, 0, 1e6)
-        check_number("momentum", self.momentum, 0, 0.9999)
-        check_integer("batch_size", self.batch_size, 1, 1_000_000)
-        check_integer("n_iterations", self.n_iterations, 1, 2**31 - 1)
+        check_descent(self.learning_rate, self.momentum, self.batch_size, self.n_iterations)
         check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
         check_flag("center", self.center)
@@ -163,9 +161,7 @@ class HDML(Hasher):
             rate = np.float32(self.learning_rate * (1 - iteration / self.n_iterations))
             step = np.float32(self.momentum) * step + rate * (descent - np.float32(self.weight_decay) * weights)
             weights = weights + step
-        ends = np.unique(np.linspace(0, self.n_iterations, RECORDS + 1).astype(int))
-        means = [float(bounds[low:high].mean()) for low, high in pairwise(ends)]
-        self.history_ = {"step": ends[1:].astype(float).tolist(), "bound": means}
+        self.history_ = mean_records("bound", bounds, RECORDS)
         return weights
 
     def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from .._checks import check_flag
 from ._features.orthogonal import orthogonal_directions, random_directions
 from .base import Arrays, Hasher
-from .training import Training
+from .training import Training, data_center
 
 
 class LSH(Hasher):
@@ -88,8 +88,5 @@ class LSH(Hasher):
         draw = orthogonal_directions if self.orthogonal else random_directions
         normals = draw(rng, self._n_symbols, training.vectors.n_features)
         arrays: Arrays = {"projections_": normals.astype(np.float32)}
-        if self.center:
-            arrays["center_"] = training.vectors.mean()
-        else:
-            training.vectors.check()
-        return arrays
+        center = data_center(training.vectors, centered=self.center)
+        return arrays | {"center_": center} if self.center else arrays

@@ -15,6 +15,7 @@ from ..errors import InvalidInputError
 from ._features.orthogonal import random_directions
 from ._minimal_loss import bound_descent, hinges
 from .base import Arrays, Hasher
+from .parameters import check_descent
 from .training import PairPool, Training, labelled_points, new_generator
 
 BATCHES_PER_DRAW = 20
@@ -175,11 +176,8 @@ class MLH(Hasher):
             raise InvalidInputError(f"epsilon must be a number, 'auto' or None, got {self.epsilon!r}")
         if self.epsilon not in ("auto", None):
             check_number("epsilon", self.epsilon, 0, 1e6)
-        check_number("learning_rate", self.learning_rate, 0, 1e6)
         check_number("similar_share", self.similar_share, 0, 1)
-        check_number("momentum", self.momentum, 0, 0.9999)
-        check_integer("batch_size", self.batch_size, 1, 1_000_000)
-        check_integer("n_iterations", self.n_iterations, 1, 2**31 - 1)
+        check_descent(self.learning_rate, self.momentum, self.batch_size, self.n_iterations)
         check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
         check_flag("center", self.center)

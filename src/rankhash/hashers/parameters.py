@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from .._checks import check_integer
+from .._checks import check_integer, check_number
 from ..codes import MAX_ARITY, MAX_SYMBOLS
 from ..errors import InvalidInputError
 
@@ -62,6 +62,14 @@ def as_random_state(value: Any) -> np.random.RandomState:
             f"random_state must be None, an integer from 0 to 4294967295 or a RandomState, got {value!r}"
         ) from None
     return rng
+
+
+def check_descent(learning_rate: Any, momentum: Any, batch_size: Any, n_iterations: Any) -> None:
+    """Raise unless these are parameters of gradient descent with momentum over mini-batches."""
+    check_number("learning_rate", learning_rate, 0, 1e6)
+    check_number("momentum", momentum, 0, 0.9999)
+    check_integer("batch_size", batch_size, 1, 1_000_000)
+    check_integer("n_iterations", n_iterations, 1, 2**31 - 1)
 
 
 def check_callback(value: Any) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .. import _kernels
 from .._checks import check_integer, check_number, check_verbose
-from .._types import F32, F64, U8
-from ..codes import CodeLayout
+from .._types import F32
 from ..similarity import SIMILAR, PairSource
-from ._blocks import block_rows
-from ._network import Adam, Network, nca_of, pretrained, sigmoid
-from .base import Arrays, Hasher
+from ._history import mean_records
+from ._network import Adam, Network, nca_of, pretrained
+from ._network_hasher import NetworkHasher
+from .base import Arrays
 from .progress import FitProgress
 from .training import (
     Training,
@@ -30,7 +28,7 @@ RECORDS = 50
 """Entries of ``history_``."""
 
 
-class SemanticHashing(Hasher):
+class SemanticHashing(NetworkHasher):
     """Binary codes: the rounded last layer of a neural network with two hidden layers.
 
     Layers are trained one after another as restricted Boltzmann machines [1]_. Then all are fine-tuned together.
@@ -106,8 +104,8 @@ class SemanticHashing(Hasher):
     second_: F32
     second_bias_: F32
     bias_: F32
-    center_: F32
 
+    _layers = (("first_", "first_bias_"), ("second_", "second_bias_"), ("projections_", "bias_"))
     _code_arrays = ("projections_", "bias_", "first_", "first_bias_", "second_", "second_bias_", "center_")
 
     def __init__(
@@ -168,8 +166,7 @@ class SemanticHashing(Hasher):
             network = pretrained(points, sizes, self.n_pretraining, self.batch_size, draws, progress.advance)
             self._fine_tune(network, points, source, draws, progress)
         arrays: Arrays = {"center_": center}
-        names = (("first_", "first_bias_"), ("second_", "second_bias_"), ("projections_", "bias_"))
-        for (name, bias), layer in zip(names, network.layers, strict=True):
+        for (name, bias), layer in zip(self._layers, network.layers, strict=True):
             arrays |= {name: layer.weights.astype(np.float32), bias: layer.bias.astype(np.float32)}
         arrays["first_"] = arrays["first_"] * (width / np.float32(scale))
         return arrays
@@ -190,40 +187,4 @@ class SemanticHashing(Hasher):
                 losses[step], slopes = network.code_loss(points, nca_of(source.labels_among(rows) == SIMILAR))
             adam.step(slopes, self.learning_rate * (1 - step / self.n_steps))
             progress.advance()
-        ends = np.unique(np.linspace(0, self.n_steps, RECORDS + 1).astype(int))
-        means = [float(losses[low:high].mean()) for low, high in pairwise(ends)]
-        self.history_ = {"step": ends[1:].astype(float).tolist(), "loss": means}
-
-    def _bit_scores(self, batch: F32, n_threads: int | None) -> F32:
-        """The inputs ``(n, n_symbols)`` of the code units."""
-        threads = _kernels.resolve_threads(n_threads)
-        with np.errstate(over="ignore"):
-            hidden = sigmoid(_kernels.project(batch, self.first_, self.first_bias_, self.center_, threads))
-            hidden = sigmoid(_kernels.project(hidden, self.second_, self.second_bias_, None, threads))
-        return _kernels.project(hidden, self.projections_, self.bias_, None, threads)
-
-    def _encode_batch(self, batch: F32, n_threads: int) -> tuple[U8, int]:
-        step = block_rows(batch.shape[1], len(self.first_), self.layout_.n_symbols)
-        return self._encode_blocks(batch, step, lambda block: self._bit_scores(block, n_threads) > 0)
-
-    def _scores(self, vectors: F32) -> F64:
-        scores = self._bit_scores(vectors, None).astype(np.float64)
-        return np.stack([np.zeros_like(scores), scores], axis=2)
-
-    def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
-        if arrays.keys() != {*self._code_arrays} or layout.arity != 2:
-            return False
-        n_hidden = len(arrays["first_bias_"]) if arrays["first_bias_"].ndim == 1 else -1
-        shapes = {
-            "center_": (n_features,),
-            "first_": (n_hidden, n_features),
-            "first_bias_": (n_hidden,),
-            "second_": (n_hidden, n_hidden),
-            "second_bias_": (n_hidden,),
-            "projections_": (layout.n_symbols, n_hidden),
-            "bias_": (layout.n_symbols,),
-        }
-        return n_hidden > 0 and all(
-            arrays[name].shape == shape and arrays[name].dtype == np.float32 and bool(np.isfinite(arrays[name]).all())
-            for name, shape in shapes.items()
-        )
+        self.history_ = mean_records("loss", losses, RECORDS)

@@ -18,6 +18,7 @@ from ..._types import F32, U8
 from .._diagnostics import effective_symbols, symbol_shares
 from .._features.orthogonal import orthonormal_rows
 from .._features.rotation import improve_rotation
+from .._history import Records
 from ..base import History
 from ..training import sample_rows
 from .batches import BatchSampler
@@ -29,9 +30,6 @@ from .soft_codes import CONSTANT_FEATURE, Adam, SoftCodes, with_constant
 
 MAX_ROTATED, N_ROTATIONS = 20_000, 50
 """Largest number of points that the rotation of ITQ is learned from, and the number of its updates."""
-
-N_RECORDS = 25
-"""Records of the course of learning per fit."""
 
 MAX_RECORD_POINTS = 700
 """Largest number of points whose hard codes a record evaluates."""
@@ -87,23 +85,18 @@ class JointLearner:
         ``lists`` None maximises the objective alone. ``callback`` is called with every record, ``advance`` with
         the objective of every step.
         """
-        history: History = {name: [] for name in RECORD}
-        recorded = np.unique(np.linspace(0, schedule.n_steps - 1, N_RECORDS).astype(int))
+        records = Records(RECORD, schedule.n_steps, callback)
         for step in range(schedule.n_steps):
             batch = sampler.draw()
             points = with_constant(x[batch.rows])
             if schedule.noise:
                 points[:, :-1] += np.float32(schedule.noise) * rng.standard_normal(points[:, :-1].shape, np.float32)
             value = self._step(points, batch.labels, objective, lists, schedule, step)
-            if step in recorded:
+            if records.is_due(step):
                 quality = self._quality(points, batch.similarity)
-                record = dict(zip(RECORD, (step, value, *quality, schedule.sharpness_at(step)), strict=True))
-                for name, number in record.items():
-                    history[name].append(number)
-                if callback is not None:
-                    callback(record)
+                records.add(step, value, *quality, schedule.sharpness_at(step))
             advance(value)
-        return history
+        return records.history
 
     def _step(
         self,

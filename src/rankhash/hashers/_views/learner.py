@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._types import F32, U8
-from .._joint.learner import N_RECORDS, JointLearner
+from .._history import Records
+from .._joint.learner import JointLearner
 from .._joint.objectives import Objective
 from .._joint.schedule import Schedule
 from .._joint.soft_codes import SoftCodes, with_constant
@@ -44,20 +45,15 @@ class ViewLearner:
 
         ``callback`` is called with every record, ``advance`` with the objective of every step.
         """
-        history: History = {name: [] for name in RECORD}
-        recorded = np.unique(np.linspace(0, schedule.n_steps - 1, N_RECORDS).astype(int))
+        records = Records(RECORD, schedule.n_steps, callback)
         for step in range(schedule.n_steps):
             batch = sampler.draw()
             parts = [_noisy(with_constant(x[batch.rows]), schedule.noise, rng) for x in points]
             value = self._step(parts, batch.labels, objective, schedule, step)
-            if step in recorded:
-                record = dict(zip(RECORD, (step, value, schedule.sharpness_at(step)), strict=True))
-                for name, number in record.items():
-                    history[name].append(number)
-                if callback is not None:
-                    callback(record)
+            if records.is_due(step):
+                records.add(step, value, schedule.sharpness_at(step))
             advance(value)
-        return history
+        return records.history
 
     def _step(self, parts: list[F32], labels: U8, objective: Objective, schedule: Schedule, step: int) -> float:
         """Take a step of ascent in every view; the objective before it."""
