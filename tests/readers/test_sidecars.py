@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", X)
     (tmp_path / "ids.txt").write_text("apple\n17\n007\nü b\n-3\n", encoding="utf-8")
-    (tmp_path / "m.csv").write_text('name,price,tag\na,1,"x,y"\nb,2.5,\nc,,z\nd,1e999,w\ne,5,v\n', encoding="utf-8")
+    (tmp_path / "m.csv").write_text('name,price,tag\na,1,"x,y"\nb,2.5,\nc,,z\nd,1e999,w\ne,5,TRUE\n', encoding="utf-8")
     rows = [{"name": f"n{i}", "deep": {"i": i}} for i in range(5)]
     (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     return tmp_path
@@ -32,7 +32,7 @@ def test_ids_and_rows_are_read(folder):
         {"name": "b", "price": 2.5},
         {"name": "c", "tag": "z"},
         {"name": "d", "price": "1e999", "tag": "w"},
-        {"name": "e", "price": 5, "tag": "v"},
+        {"name": "e", "price": 5, "tag": True},
     ]
 
 

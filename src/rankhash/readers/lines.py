@@ -161,6 +161,10 @@ def as_float32(rows: Sequence[list[float]], path: str) -> F32:
         raise InvalidInputError(f"{path} has an integer that is too large for a vector") from None
 
 
+TRUTH = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
+"""How truth values are written in CSV files"""
+
+
 def _number(cell: str) -> float | None:
     try:
         return float(cell)
@@ -169,7 +173,13 @@ def _number(cell: str) -> float | None:
 
 
 def plain_cell(cell: str) -> Any:
-    """A cell as an integer, a finite float or text, as JSON represents it."""
+    """A cell as an integer, a finite float, true, false or text, as JSON represents it.
+
+    >>> [plain_cell(cell) for cell in ("1", "2.5", "True", "false", "yes", "")]
+    [1, 2.5, True, False, 'yes', '']
+    """
+    if cell in TRUTH:
+        return TRUTH[cell]
     number = _number(cell)
     if number is None or not np.isfinite(number):
         return cell
