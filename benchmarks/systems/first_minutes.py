@@ -1,7 +1,7 @@
 """How long is it from embeddings and a CSV file to a filtered search that is saved and served, and what does it find?
 
-The commands are those of docs/tutorial/first.md, with no option that a newcomer would not give. Queries are the sentences of
-reviews that are not stored.
+The commands are those of docs/tutorial/first.md, with no option that a newcomer would not give. Queries are the
+sentences of reviews that are not stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from harness.results import Facts, Row
 from harness.running import Run
 from harness.sets import FILES, load
-from rankhash._types import F32, Flags, I64
+from rankhash._types import F32, I64, Flags
 from rankhash.client import Client
 from systems._soak_servers import PROGRAM, Served
 
@@ -43,7 +43,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 def sentences(folder: Path) -> tuple[F32, F32, Flags, list[list[object]]]:
     """Stored vectors, queries, which stored ones pass the filter, and the lines of the CSV file."""
-    vectors: F32 = load(folder, SET).X.astype(np.float32)
+    vectors: F32 = load(folder, SET).vectors.astype(np.float32)
     with np.load(folder / FILES[SET][0]) as arrays:
         review, positive = arrays["review"], arrays["positive"].astype(bool)
         lengths = np.array([len(line) for line in arrays["text"].tobytes().split(b"\n")[: len(review)]])
