@@ -25,6 +25,7 @@ NO_PEER = (
     "kill",
     "soak",
     "cli_memory",
+    "first_minutes",
 )
 
 

@@ -54,6 +54,25 @@ def cli_memory(results: Results) -> str:
     return with_origin(lines, results)
 
 
+def first_minutes(results: Results) -> str:
+    """From embeddings and a CSV file to a served search, step by step."""
+    (row,) = results
+    lines = ["| step | seconds | share of the true ten nearest |", "|---|--:|--:|"]
+    for step, seconds in row["seconds"].items():
+        share = f"{row['recall'][step]:.3f}" if step in row["recall"] else ""
+        lines.append(f"| {step} | {seconds:.1f} | {share} |".replace("|  |", "| |"))
+    goals, worst = row["goals"], min(row["recall"].values())
+    reached = {True: "reached", False: "not reached"}
+    lines += [
+        "",
+        f"Goals: all in {goals['seconds']} s ({reached[row['seconds']['all'] <= goals['seconds']]}), every share at least "
+        f"{goals['recall']} ({reached[worst >= goals['recall']]}). The filter passes {row['passing']:.0%} of "
+        f"{row['vectors']:,} × {row['features']}; {row['queries']:,} queries of other reviews; "
+        f"the file has {row['file_megabytes']} MB.",
+    ]
+    return with_origin(lines, results)
+
+
 def server(results: Results) -> str:
     """Searches over HTTP."""
     lines = ["| requests | clients | queries a second | p50, ms | p99, ms | CPU a query, µs | errors |"]
@@ -149,6 +168,7 @@ TABLES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "kill": ("kill", kills),
     "soak": ("soak", soak),
     "cli_memory": ("cli_memory", cli_memory),
+    "first_minutes": ("first_minutes", first_minutes),
     "server": ("server", server),
     "postgres": ("postgres", postgres),
     "ann_contract": ("ann_contract", ann_contract),
