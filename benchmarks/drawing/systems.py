@@ -62,11 +62,12 @@ def first_minutes(results: Results) -> str:
         share = f"{row['recall'][step]:.3f}" if step in row["recall"] else ""
         lines.append(f"| {step} | {seconds:.1f} | {share} |".replace("|  |", "| |"))
     goals, worst = row["goals"], min(row["recall"].values())
-    reached = {True: "reached", False: "not reached"}
+    in_time = "reached" if row["seconds"]["all"] <= goals["seconds"] else "not reached"
+    found = "reached" if worst >= goals["recall"] else "not reached"
     lines += [
         "",
-        f"Goals: all in {goals['seconds']} s ({reached[row['seconds']['all'] <= goals['seconds']]}), every share at least "
-        f"{goals['recall']} ({reached[worst >= goals['recall']]}). The filter passes {row['passing']:.0%} of "
+        f"Goals: all in {goals['seconds']} s ({in_time}), every share at least {goals['recall']} ({found}). "
+        f"The filter passes {row['passing']:.0%} of "
         f"{row['vectors']:,} × {row['features']}; {row['queries']:,} queries of other reviews; "
         f"the file has {row['file_megabytes']} MB.",
     ]

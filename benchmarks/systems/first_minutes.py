@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from harness.sets import FILES, load
 from rankhash._types import F32, I64, Flags
 from rankhash.client import Client
 from systems._soak_servers import PROGRAM, Served
+
+Answer = TypeVar("Answer")
 
 SET, K, N_QUERIES = "sentences", 10, 1000
 QUICK_ROWS, QUICK_FEATURES = 3000, 16
@@ -71,7 +74,7 @@ def split(
 
 
 def steps(folder: Path, base: F32, queries: F32, passing: Flags, table: list[list[object]]) -> Facts:
-    """Seconds of every step and shares of the true neighbours; answers agree if all that was found passes the filter."""
+    """Seconds of every step and shares of the true neighbours; answers agree if all that is found passes the filter."""
     items, vectors, asked = folder / "items.rankhash", folder / "vectors.npy", folder / "queries.npy"
     np.save(vectors, base)
     np.save(asked, queries)
@@ -128,16 +131,16 @@ def over_http(port: int, queries: F32) -> list[list[str]]:
     return [[str(match.id) for match in answer[0]] for answer in answers]
 
 
-def timed(work: Callable[..., object], *arguments: object) -> tuple[float, object]:
+def timed(work: Callable[..., Answer], *arguments: object) -> tuple[float, Answer]:
     """Seconds, and what the work returned."""
     started = time.perf_counter()
     answer = work(*arguments)
     return time.perf_counter() - started, answer
 
 
-def ids_of(lines: object) -> list[list[str]]:
+def ids_of(lines: str) -> list[list[str]]:
     """The ids of an answer of ``rankhash search --json``."""
-    return [json.loads(line)["ids"] for line in str(lines).splitlines()]
+    return [json.loads(line)["ids"] for line in lines.splitlines()]
 
 
 def nearest(base: F32, queries: F32, passing: Flags) -> list[list[str]]:
