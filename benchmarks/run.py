@@ -32,7 +32,9 @@ def _arguments() -> argparse.Namespace:
         "--only", nargs="+", default=[], metavar="TEXT", help="only rows whose name contains every TEXT"
     )
     parser.add_argument("--again", action="store_true", help="measure also the rows that are kept already")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the real data sets; default: RANKHASH_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="folder of data sets; default: RANKHASH_DATA, or benchmarks/data"
+    )
     parser.add_argument("--out", type=Path, help="folder for the results; default: benchmarks/results, none if --quick")
     args = parser.parse_args()
     unknown = [name for name in args.benchmarks if name not in benchmarks()]

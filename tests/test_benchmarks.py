@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -123,6 +124,14 @@ def test_names_of_benchmarks_differ_and_each_has_rows() -> None:
     names = [path.stem for path in paths if path.suffix == ".py" and not path.name.startswith("_")]
     assert sorted(names) == sorted(benchmarks())
     assert all("\ndef rows(run: Run)" in path.read_text() for path in paths if path.stem in benchmarks())
+
+
+def test_the_readme_lists_every_benchmark_and_file_of_the_harness() -> None:
+    text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| (\w+/\w+) \|", text, re.M)) == sorted(benchmarks().values())
+    for folder in ("harness", "drawing"):
+        for path in (BENCHMARKS / folder).glob("[!_]*.py"):
+            assert path.name in text, path.name
 
 
 def test_private_names_are_refused() -> None:

@@ -15,7 +15,8 @@ from harness.prepared_sets import VectorSet, distances_of, load_set, quick_set, 
 from harness.results import Results, Row
 from test_benchmark_runs import quick_run
 from test_benchmarks import ORIGIN, drawn, needs_faiss
-from vector_sets import splits, truth
+from vector_sets import splits
+from vector_sets.prepare import true_neighbors
 
 
 def slow_neighbors(base: np.ndarray, queries: np.ndarray, metric: str, depth: int) -> list[list[int]]:
@@ -29,14 +30,13 @@ def slow_neighbors(base: np.ndarray, queries: np.ndarray, metric: str, depth: in
 
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])
 @pytest.mark.parametrize("n", [1, 63, 2000])
-def test_exact_neighbors_are_those_of_sorting_everything(metric: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(truth, "BASE_BLOCK", 257)
-    rng = np.random.default_rng(n)  # small integers: ties reach far beyond the candidates
+def test_true_neighbors_are_those_of_sorting_everything(metric: str, n: int) -> None:
+    rng = np.random.default_rng(n)  # small integers: ties reach far beyond the neighbours
     base, queries = (rng.integers(-3, 4, (rows, 5)).astype(np.float32) for rows in (n, 7))
-    found = truth.exact_neighbors(base, queries, metric, depth=20)
-    assert found.ids.tolist() == slow_neighbors(base, queries, metric, min(20, n))
-    data = VectorSet("", metric, base, queries, found.distances)
-    np.testing.assert_allclose(distances_of(data, found.ids.astype(np.int64)), found.distances)
+    ids, distances = true_neighbors(base, queries, metric, depth=20)
+    assert ids.tolist() == slow_neighbors(base, queries, metric, min(20, n))
+    np.testing.assert_allclose(distances_of(base, queries, ids, metric), distances)
+    assert (np.diff(distances, axis=1) >= 0).all()
 
 
 def test_recall_counts_ties_but_no_repeats_and_no_missing_ids() -> None:

@@ -21,7 +21,9 @@ from rankhash._types import F32, F64, I64
 TIE = 1e-6
 """Relative difference below which two distances count as equal."""
 
-QUICK_N, QUICK_QUERIES, DEPTH = 5000, 50, 100
+QUICK_N, QUICK_QUERIES = 5000, 50
+DEPTH = 100
+"""True neighbours that are kept for each query."""
 
 
 @dataclass(frozen=True)
@@ -53,21 +55,23 @@ def quick_set() -> VectorSet:
     centres = rng.standard_normal((50, 16))
     X = centres[rng.integers(0, 50, QUICK_N + QUICK_QUERIES)] + 0.3 * rng.standard_normal((QUICK_N + QUICK_QUERIES, 16))
     base, queries = np.split(X.astype(np.float32), [QUICK_N])
-    far = ((queries[:, None].astype(np.float64) - base) ** 2).sum(axis=2)
+    far = distances_of(base, queries, np.tile(np.arange(QUICK_N), (QUICK_QUERIES, 1)), "euclidean")
     return VectorSet("quick", "euclidean", base, queries, np.sort(far, axis=1)[:, :DEPTH])
 
 
-def distances_of(data: VectorSet, ids: I64) -> F64:
+def distances_of(base: F32, queries: F32, ids: I64, metric: str) -> F64:
     """The distance of each query to each of its ``ids`` ``(n_queries, k)``, in float64; negative ids are far away."""
-    points = data.base[np.maximum(ids, 0)].astype(np.float64)
-    queries = data.queries.astype(np.float64)[: len(ids), None]
-    far = ((points - queries) ** 2).sum(axis=2) if data.metric == "euclidean" else -(points * queries).sum(axis=2)
+    far = np.empty(ids.shape)
+    for row, (query, found) in enumerate(zip(queries.astype(np.float64), ids, strict=True)):
+        points = base[np.maximum(found, 0)].astype(np.float64)
+        far[row] = ((points - query) ** 2).sum(axis=1) if metric == "euclidean" else -(points @ query)
     return np.where(ids < 0, np.inf, far)
 
 
 def recall(data: VectorSet, ids: I64, k: int) -> float:
     """The share of ``k`` that are found at no larger distance than the k-th true neighbour; an id counts once."""
     limits = data.truth[: len(ids), k - 1]
-    near = distances_of(data, ids) <= (limits + TIE * np.maximum(np.abs(limits), TIE))[:, None]
+    far = distances_of(data.base, data.queries[: len(ids)], ids, data.metric)
+    near = far <= (limits + TIE * np.maximum(np.abs(limits), TIE))[:, None]
     hits = sum(len(np.unique(row[inside])) for row, inside in zip(ids, near, strict=True))
     return hits / (len(ids) * k)

@@ -30,7 +30,9 @@ EXTRAS = {"faiss": "peers", "pybktree": "peers", "datasketch": "peers", "dask": 
     "psycopg": "postgres",
     "fastapi": "server",
 }
-DATA = Path(os.environ.get("RANKHASH_DATA", HERE.parents[1] / "shared" / "data"))
+DATA = Path(os.environ.get("RANKHASH_DATA", HERE / "data"))
+"""Folder of the real data sets, unless --data names another."""
+
 SHOWN = 200
 """Characters of a row's values that are printed."""
 

@@ -13,9 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from harness.prepared_sets import DEPTH, distances_of
+from rankhash._types import F32, F64, I64
+from rankhash.evaluation import exact_neighbors
 from vector_sets.sources import SETS, Sources
 from vector_sets.splits import VectorSet
-from vector_sets.truth import exact_neighbors
+
+
+def true_neighbors(base: F32, queries: F32, metric: str, depth: int = DEPTH) -> tuple[I64, F64]:
+    """The ``depth`` (100) nearest rows of ``base`` for each query, by distance and then row, and their distances."""
+    order = "euclidean" if metric == "euclidean" else "inner_product"  # rows of cosine sets have unit length
+    ids = exact_neighbors(queries, base, min(depth, len(base)), metric=order).ids
+    return ids, distances_of(base, queries, ids, metric)
 
 
 def write(folder: Path, made: VectorSet) -> None:
@@ -23,10 +32,10 @@ def write(folder: Path, made: VectorSet) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "base.npy", made.base)
     for queries, truth, rows in (("queries", "truth", made.queries), ("tune", "tune_truth", made.tuning)):
-        found = exact_neighbors(made.base, rows, made.metric)
+        ids, distances = true_neighbors(made.base, rows, made.metric)
         np.save(folder / f"{queries}.npy", rows)
-        np.save(folder / f"{truth}.npy", found.ids)
-        np.save(folder / f"{truth}_distances.npy", found.distances)
+        np.save(folder / f"{truth}.npy", ids.astype(np.int32))
+        np.save(folder / f"{truth}_distances.npy", distances)
     (folder / "set.json").write_text(json.dumps(_about(made), indent=1), encoding="utf-8")
 
 
