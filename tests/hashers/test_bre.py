@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankhash import BRE, LSH
 from rankhash.errors import InvalidInputError
-from rankhash.hashers.bre import Descent
+from rankhash.hashers.bre import CoordinateDescent
 
 from .inputs import X
 from .learners import average_precision_of_neighbors
@@ -42,7 +42,7 @@ def draw(n=40, d=4, n_bits=5, seed=0, zero=False):
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     pairs = np.array([(i, j) for i in range(n) for j in rng.choice(n, 6, replace=False) if i != j])
     targets = ((x[pairs[:, 0]] - x[pairs[:, 1]]) ** 2).sum(axis=1) / 4
-    return Descent(x, pairs, targets, n_bits, 7, rng), x, pairs, targets
+    return CoordinateDescent(x, pairs, targets, n_bits, 7, rng), x, pairs, targets
 
 
 def loss_of(problem, x, pairs, targets):

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankhash import BSSC, FlatIndex, _files, load_hasher
 from rankhash._ranking import average_precision
 from rankhash.errors import FileFormatError, InvalidInputError
-from rankhash.hashers.bssc import Boosting, vote
+from rankhash.hashers.bssc import ThresholdBoosting, vote
 
 from .inputs import X
 from .pairs import NeighborContract
@@ -44,7 +44,7 @@ def draw(n=50, d=4, n_pairs=120, seed=0):
     x = rng.integers(0, 12, size=(n, d)).astype(np.float32)
     pairs = np.stack([rng.permutation(n)[:2] for _ in range(n_pairs)]).astype(np.int32)
     similar = np.abs(x[pairs[:, 0], 0] - x[pairs[:, 1], 0]) < 4
-    return Boosting(x, pairs, similar, 0.5, 20), x, pairs, similar
+    return ThresholdBoosting(x, pairs, similar, 0.5, 20), x, pairs, similar
 
 
 def error_of(x, pairs, similar, weights, dimension, threshold):

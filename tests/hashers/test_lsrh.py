@@ -39,7 +39,7 @@ def naive_error(batch, weights, costs, beta):
 
 def naive_slopes(batch, weights, costs, beta, h=1e-5):
     """Derivatives of the mean cost by central differences."""
-    slopes = [np.zeros_like(w) for w in weights]
+    gradients = [np.zeros_like(w) for w in weights]
     for view in (0, 1):
         for place in np.ndindex(weights[view].shape):
             moved = []
@@ -47,8 +47,8 @@ def naive_slopes(batch, weights, costs, beta, h=1e-5):
                 other = [w.copy() for w in weights]
                 other[view][place] += sign * h
                 moved.append(naive_error(batch, other, costs, beta))
-            slopes[view][place] = (moved[0] - moved[1]) / (2 * h)
-    return slopes
+            gradients[view][place] = (moved[0] - moved[1]) / (2 * h)
+    return gradients
 
 
 def naive_function(points, costs, chosen, start, beta, rate):
@@ -87,12 +87,12 @@ def test_the_same_batches_give_the_projections_of_the_naive_twin(lam):
     similarity = [(i, j, int(i % 3 == j % 3)) for i in range(14) for j in range(i) if (i + j) % 5]
     labels = labels_across(given_source(similarity, 14), np.arange(14))
     assert {*np.unique(labels)} == {-1, 0, 1}
-    boosting, weights = lsrh.Boosting(labels, lam), (labels >= 0).astype(np.float64)
+    boosting, weights = lsrh.ViewBoosting(labels, lam), (labels >= 0).astype(np.float64)
     for symbol in range(6):
         start = [lsrh.unit_rows(rng.standard_normal((3, d), np.float32)) for d in (4, 3)]
         chosen = [rng.choice(14, 9, replace=False) for _ in range(5)]
         boosting.start(symbol)
-        found = lsrh.learn_function(points, boosting.costs, iter(chosen), start, lsrh.Descent(2.0, 20.0))
+        found = lsrh.learn_function(points, boosting.costs, iter(chosen), start, lsrh.DescentSettings(2.0, 20.0))
         if symbol % 4 == 0:
             weights = (labels >= 0).astype(np.float64)
         costs = weights * np.where(labels == 1, -1.0, lam)

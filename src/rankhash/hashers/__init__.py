@@ -116,7 +116,7 @@ def load_hasher(path: str | os.PathLike[str]) -> Hasher:
 
 
 def hasher_to_bytes(hasher: Hasher) -> bytes:
-    """What ``Hasher.save`` writes, for storage inside another file."""
+    """The contents of the file that ``Hasher.save`` writes, for storage inside another file."""
     from ._saving import hasher_state
 
     return _files.to_bytes(*hasher_state(hasher), "hasher")

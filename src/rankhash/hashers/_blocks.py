@@ -1,4 +1,4 @@
-"""Blocks of rows: intermediate arrays stay small however many vectors come."""
+"""Blocks of rows, which bound the size of intermediate arrays for any number of vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What learned symbols look like, and the course of learning as a figure."""
+"""Statistics of learned symbols, and the course of learning as a figure."""
 
 from __future__ import annotations
 

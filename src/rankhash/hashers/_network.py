@@ -1,4 +1,4 @@
-"""A feed-forward network of sigmoid layers: pretraining by Boltzmann machines, slopes by back-propagation, and Adam."""
+"""A feed-forward network of sigmoid layers: pretraining by Boltzmann machines, back-propagation, and Adam."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._types import F32, F64, Flags
 
 Floats = TypeVar("Floats", F32, F64)
 CodeLoss = Callable[[F64], tuple[float, F64]]
-"""A loss of codes ``(n, q)`` between 0 and 1, and its slopes."""
+"""A loss of codes ``(n, q)`` between 0 and 1, and its gradient."""
 
 START_DEVIATION = 0.05
 """Standard deviation of the weights before pretraining."""
@@ -22,6 +22,7 @@ GAUSSIAN_RATE, BINARY_RATE, PRETRAINING_MOMENTUM = 0.005, 0.05, 0.8
 """Step sizes of contrastive divergence with Gaussian and with binary visible units, and the momentum."""
 
 ADAM_DECAYS, ADAM_FLOOR = (0.9, 0.999), 1e-8
+"""Adam's decay rates β₁ and β₂, and ε."""
 
 
 def sigmoid(values: Floats) -> Floats:
@@ -35,7 +36,7 @@ def sigmoid(values: Floats) -> Floats:
 
 @dataclass
 class Layer:
-    """Weights ``(n_out, n_in)`` and biases of the outputs, and of the inputs when the layer is turned round."""
+    """Weights ``(n_out, n_in)``, biases of the outputs, and biases of the inputs in the decoder."""
 
     weights: F64
     bias: F64
@@ -44,13 +45,13 @@ class Layer:
 
 @dataclass
 class Network:
-    """Layers from vectors to codes, and copies of their weights for the way back."""
+    """An autoencoder: layers from vectors to codes, and copies of their weights for the decoder."""
 
     layers: list[Layer]
     back: list[F64]
 
     def parameters(self, *, decoder: bool) -> list[F64]:
-        """The arrays that fine-tuning changes, in the order of slopes; with ``decoder`` those of the way back too."""
+        """The arrays that fine-tuning changes, in the order of their gradients; with ``decoder`` also the decoder's."""
         forward = [array for layer in self.layers for array in (layer.weights, layer.bias)]
         if not decoder:
             return forward
@@ -66,41 +67,42 @@ class Network:
         last = self.layers[-1]
         return [*values, sigmoid(values[-1] @ last.weights.T + last.bias + noise)]
 
-    def _backward(self, values: list[F64], slope: F64) -> list[F64]:
-        """Slopes of all weights and biases from the slope of the codes."""
-        slopes: list[F64] = []
+    def _backward(self, values: list[F64], gradient: F64) -> list[F64]:
+        """The gradients of all weights and biases, given that of the codes."""
+        gradients: list[F64] = []
         for layer, before, after in zip(self.layers[::-1], values[-2::-1], values[:0:-1], strict=True):
-            slope = slope * after * (1 - after)
-            slopes = [slope.T @ before, slope.sum(axis=0), *slopes]
-            slope = slope @ layer.weights
-        return slopes
+            gradient = gradient * after * (1 - after)
+            gradients = [gradient.T @ before, gradient.sum(axis=0), *gradients]
+            gradient = gradient @ layer.weights
+        return gradients
 
     def code_loss(self, x: F64, loss: CodeLoss) -> tuple[float, list[F64]]:
-        """A loss of the codes, and its slopes by ``parameters(decoder=False)``."""
+        """A loss of the codes, and its gradients with respect to ``parameters(decoder=False)``."""
         values = self._forward(x, 0.0)
-        value, slope = loss(values[-1])
-        return value, self._backward(values, slope)
+        value, gradient = loss(values[-1])
+        return value, self._backward(values, gradient)
 
     def reconstruction(self, x: F64, noise: F64) -> tuple[float, list[F64]]:
-        """The mean squared error of decoding from noisy codes, and its slopes by ``parameters(decoder=True)``."""
+        """The mean squared error of decoding noisy codes, and its gradients with respect to
+        ``parameters(decoder=True)``."""
         values = self._forward(x, noise)
         decoded = [values[-1]]
         for place in range(len(self.layers) - 1, -1, -1):
             inputs = decoded[-1] @ self.back[place] + self.layers[place].back_bias
             decoded.append(sigmoid(inputs) if place else inputs)
         error = decoded[-1] - x
-        slope, back = 2 * error / error.size, []
+        gradient, back = 2 * error / error.size, []
         for place in range(len(self.layers)):
             after, before = decoded[len(self.layers) - place], decoded[len(self.layers) - place - 1]
             if place:
-                slope = slope * after * (1 - after)
-            back += [before.T @ slope, slope.sum(axis=0)]
-            slope = slope @ self.back[place].T
-        return float(np.square(error).mean()), self._backward(values, slope) + back
+                gradient = gradient * after * (1 - after)
+            back += [before.T @ gradient, gradient.sum(axis=0)]
+            gradient = gradient @ self.back[place].T
+        return float(np.square(error).mean()), self._backward(values, gradient) + back
 
 
 def nca(codes: F64, similar: Flags) -> tuple[float, F64]:
-    """1 - the mean probability that a random neighbour is similar, and its slopes, for codes ``(n, q)``.
+    """1 - the mean probability that a random neighbour is similar, and its gradient, for codes ``(n, q)``.
 
     Neighbourhood components analysis: point i chooses the neighbour j ≠ i with probability p_ij ∝ exp(-|c_i - c_j|²).
     """
@@ -108,13 +110,13 @@ def nca(codes: F64, similar: Flags) -> tuple[float, F64]:
     lengths = np.square(codes).sum(axis=1)
     squares = lengths[:, None] + lengths - 2 * codes @ codes.T
     np.fill_diagonal(squares, np.inf)
-    chances = np.exp(squares.min(axis=1, keepdims=True) - squares)
-    chances /= chances.sum(axis=1, keepdims=True)
-    right = (chances * similar).sum(axis=1)
-    pull = chances * (right[:, None] - similar)
+    probabilities = np.exp(squares.min(axis=1, keepdims=True) - squares)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    right = (probabilities * similar).sum(axis=1)
+    pull = probabilities * (right[:, None] - similar)
     pull += pull.T
-    slope = -2 / n * (pull.sum(axis=1)[:, None] * codes - pull @ codes)
-    return 1 - float(right.mean()), slope
+    gradient = -2 / n * (pull.sum(axis=1)[:, None] * codes - pull @ codes)
+    return 1 - float(right.mean()), gradient
 
 
 def nca_of(similar: Flags) -> CodeLoss:
@@ -157,19 +159,23 @@ class BoltzmannMachine:
         layer = self._layer
         hidden = sigmoid(data @ layer.weights.T + layer.bias)
         states = (rng.random(hidden.shape) < hidden).astype(np.float64)
-        dreamed = states @ layer.weights + layer.back_bias
-        dreamed = dreamed if self._gaussian else sigmoid(dreamed)
-        again = sigmoid(dreamed @ layer.weights.T + layer.bias)
-        slopes = (hidden.T @ data - again.T @ dreamed, (hidden - again).sum(axis=0), (data - dreamed).sum(axis=0))
+        reconstructed = states @ layer.weights + layer.back_bias
+        reconstructed = reconstructed if self._gaussian else sigmoid(reconstructed)
+        again = sigmoid(reconstructed @ layer.weights.T + layer.bias)
+        gradients = (
+            hidden.T @ data - again.T @ reconstructed,
+            (hidden - again).sum(axis=0),
+            (data - reconstructed).sum(axis=0),
+        )
         rate = GAUSSIAN_RATE if self._gaussian else BINARY_RATE
-        for step, part, slope in zip(self._steps, self._parts, slopes, strict=True):
+        for step, part, gradient in zip(self._steps, self._parts, gradients, strict=True):
             step *= PRETRAINING_MOMENTUM
-            step += rate / len(data) * slope
+            step += rate / len(data) * gradient
             part += step
 
 
 class Adam:
-    """Steps that are scaled by running means of the slopes and of their squares; arrays are changed in place."""
+    """The Adam optimiser: steps scaled by running means of the gradients and of their squares, in place."""
 
     def __init__(self, parameters: list[F64]) -> None:
         self._parameters = parameters
@@ -177,12 +183,12 @@ class Adam:
         self._squares = [np.zeros_like(p) for p in parameters]
         self._count = 0
 
-    def step(self, slopes: list[F64], rate: float) -> None:
-        """Move all arrays against their slopes."""
+    def step(self, gradients: list[F64], rate: float) -> None:
+        """One step of descent."""
         self._count += 1
         first, second = ADAM_DECAYS
         scale = rate * np.sqrt(1 - second**self._count) / (1 - first**self._count)
-        for part, mean, square, slope in zip(self._parameters, self._means, self._squares, slopes, strict=True):
-            mean += (1 - first) * (slope - mean)
-            square += (1 - second) * (slope**2 - square)
+        for part, mean, square, gradient in zip(self._parameters, self._means, self._squares, gradients, strict=True):
+            mean += (1 - first) * (gradient - mean)
+            square += (1 - second) * (gradient**2 - square)
             part -= scale * mean / (np.sqrt(square) + ADAM_FLOOR)

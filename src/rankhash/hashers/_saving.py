@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 AnyHasher = TypeVar("AnyHasher", bound="Hasher")
 
 MAX_QUANTIZER_POINTS = 65_536
-"""JRSH learned to reconstruct from no more vectors than this, whatever its ``max_points``."""
+"""Upper limit of ``max_points`` for ``JRSH(objective="reconstruction")`` in earlier versions."""
 
 
 def hasher_state(hasher: Hasher) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the header of a fitted hasher, from which ``restored_hasher`` makes it again."""
+    """The arrays and the header of a fitted hasher, the input of ``restored_hasher``."""
     check_is_fitted(hasher)
     layout = hasher.layout_
     header = {
@@ -38,7 +38,7 @@ def hasher_state(hasher: Hasher) -> tuple[dict[str, NDArray[Any]], dict[str, Any
 
 
 def restored_hasher(kind: type[AnyHasher], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AnyHasher:
-    """The hasher that a file describes; raises KeyError, TypeError or ValueError if the file makes no sense."""
+    """The hasher that a file describes; raises KeyError, TypeError or ValueError if the file is inconsistent."""
     hasher = kind(**header["parameters"])
     layout = CodeLayout(header["n_symbols"], header["arity"])
     n_features, names = header["n_features"], header["feature_names"]
@@ -55,10 +55,9 @@ def restored_hasher(kind: type[AnyHasher], header: dict[str, Any], arrays: dict[
 
 
 def upgrade_header(header: dict[str, Any]) -> dict[str, Any]:
-    """The header with current names of methods and parameters; one that makes no sense is returned as it is.
+    """The header with current names of methods and parameters; an inconsistent header is returned unchanged.
 
-    JRSH had the parameters ``objective`` and ``refine``; with ``objective="reconstruction"`` it was what RankQuantizer
-    is now.
+    JRSH had the parameters ``objective`` and ``refine``; ``JRSH(objective="reconstruction")`` is now RankQuantizer.
 
     >>> upgrade_header({"method": "JRSH", "parameters": {"n_symbols": 8, "objective": "pairs", "refine": 0}})
     {'method': 'JRSH', 'parameters': {'n_symbols': 8}}

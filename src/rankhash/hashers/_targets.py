@@ -1,4 +1,4 @@
-"""Parts of ForgivingHash: groups of similar points, the codes that small networks are taught, the choice of outputs."""
+"""Parts of ForgivingHash: groups of similar points, the target codes of its networks, and the choice of outputs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..similarity import PairSource
 from ._network import Layer, Network, sigmoid
 
 N_OUTPUTS = 8
-"""Outputs of a network: the bits of the codes that it is taught."""
+"""Outputs of a network, and bits of its target codes."""
 
 GROUP_PAIRS, MAX_GROUPS = 500, 64
-"""Similar pairs from whose points a network's groups are made, and the largest number of groups."""
+"""Similar pairs that the groups of a network are made of, and the largest number of groups."""
 
 FLOOR = 1e-6
-"""Outputs are kept this far from 0 and 1 in the loss."""
+"""Outputs are clipped to [FLOOR, 1 - FLOOR] in the loss."""
 
 
 def similar_groups(source: PairSource, rng: np.random.Generator) -> tuple[I64, I64]:
-    """Points and the number of the group of each: a random point and all points similar to it that have no group yet.
+    """Points, and the group of each. A group is a random point and all points similar to it that have no group yet.
 
-    There are up to 64 groups of two points or more.
+    There are up to 64 groups, each of two points or more.
     """
     rows = np.unique(source.sample(rng, GROUP_PAIRS, 1.0)[0]).astype(np.int64)
     similar = source.labels_among(rows) == 1
@@ -38,7 +38,7 @@ def similar_groups(source: PairSource, rng: np.random.Generator) -> tuple[I64, I
 
 
 def random_network(n_in: int, n_hidden: int, rng: np.random.Generator) -> Network:
-    """A network of one hidden layer with random weights, whose units get inputs of about unit variance."""
+    """A network of one hidden layer with random weights; the inputs of its units have about unit variance."""
     sizes = ((n_hidden, n_in), (N_OUTPUTS, n_hidden))
     layers = [
         Layer(rng.standard_normal(size) / np.sqrt(size[1]), np.zeros(size[0]), np.zeros(size[1])) for size in sizes
@@ -68,22 +68,23 @@ def group_means(values: F64, groups: I64) -> F64:
 
 
 def assigned(means: F64, codes: F64) -> I64:
-    """A code for each group, no two the same, with the least sum of distances to the groups' mean outputs."""
+    """Distinct codes for the groups, with the smallest sum of distances to the groups' mean outputs."""
     apart = means @ (1 - codes.T) + (1 - means) @ codes.T
     found: I64 = linear_sum_assignment(apart)[1]
     return found
 
 
 def cross_entropy(wanted: F64, values: F64) -> tuple[float, F64]:
-    """The mean cross-entropy of outputs between 0 and 1, and its slopes."""
+    """The mean cross-entropy of outputs between 0 and 1, and its gradient."""
     kept = np.clip(values, FLOOR, 1 - FLOOR)
     loss = -(wanted * np.log(kept) + (1 - wanted) * np.log(1 - kept)).mean()
     return float(loss), (kept - wanted) / (kept * (1 - kept)) / kept.size
 
 
 def varied_bits(bits: U8, n: int) -> I64:
-    """``n`` columns: first that of the largest entropy, then always the one with the largest entropy less the mean
-    mutual information with those chosen before.
+    """``n`` columns, chosen greedily: the first has the largest entropy H.
+
+    Each further one has the largest H minus the mean mutual information with the columns chosen before.
     """
     both = bits.T.astype(np.float64) @ bits / len(bits)
     ones = np.diag(both)

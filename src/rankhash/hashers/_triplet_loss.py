@@ -10,14 +10,15 @@ from .._types import F32, Flags
 def worst_triplet_bits(a: F32, p: F32, n: F32) -> tuple[Flags, Flags, Flags]:
     """The bits of three points that maximise [D + 1]₊ + Σ ±a + Σ ±p + Σ ±n, for projections ``(t, q)`` each.
 
-    D is the number of bits in which the first point differs from the second, less that from the third. A bit adds to D
+    D is the number of bits in which the first point differs from the second, minus those in which it differs from the
+    third. With the contribution c(d) to the sum, a bit adds d to D:
 
-    * 0, with at most max(|a + p + n|, |a - p - n|);
-    * +1, with |a - p + n|: only the second differs;
-    * -1, with |a + p - n|: only the third differs.
+    * c(0) = max(|a + p + n|, |a - p - n|);
+    * c(1) = |a - p + n|: only the second point differs;
+    * c(-1) = |a + p - n|: only the third point differs.
 
-    The loss is the larger of 0 and D + 1, both linear in D, so that every bit can be chosen alone in both cases: the
-    maximum is the larger of Σ max_d c(d) and 1 + Σ max_d (c(d) + d).
+    The loss is max(0, D + 1). Both terms are linear in D, so that every bit can be chosen separately for each of them.
+    The maximum is the larger of Σ max_d c(d) and 1 + Σ max_d (c(d) + d).
     """
     signed = np.stack([a + p + n, a - p - n, a - p + n, a + p - n])
     sizes = np.abs(signed)

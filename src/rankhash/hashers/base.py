@@ -100,7 +100,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
 
     @property
     def _n_symbols(self) -> int:
-        """The number of symbols that is asked for, in symbols, bits or bytes."""
+        """The number of symbols, from the requested symbols, bits or bytes."""
         return symbols_of(self.n_symbols, self.n_bits, self.n_bytes, self.arity)
 
     def _check_parameters(self) -> None:
@@ -176,7 +176,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return self
 
     def _learn_arrays(self, training: Training, rng: np.random.RandomState, layout: CodeLayout) -> Arrays:
-        """The arrays that were learned; an error if there is no memory, or a file of them could not be loaded."""
+        """The learned arrays; an error if memory runs out, or if a file of the arrays could not be loaded."""
         name, n_features = type(self).__name__, training.vectors.n_features
         try:
             arrays = self._learn(training, rng)

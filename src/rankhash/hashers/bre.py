@@ -13,7 +13,7 @@ from .base import Arrays, Hasher
 from .training import Training, TrainingPoints, labelled_points, new_generator, sample_rows
 
 PATIENCE = 10
-"""Learning stops when this many sweeps together gain less than ``tol``."""
+"""Learning stops when this number of sweeps lowers the loss by less than the fraction ``tol``."""
 
 MIN_PRODUCT = 1e-9
 """A vector's bit does not depend on the weight of a training vector if their product is smaller."""
@@ -116,7 +116,7 @@ class BRE(Hasher):
         lengths = np.linalg.norm(labelled.x, axis=1, keepdims=True)
         x = (labelled.x / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float64)
         pairs, targets = self._pairs(x, labelled, training.is_labelled, rng)
-        problem = Descent(x, pairs, targets, self._n_symbols, self.n_chosen, rng)
+        problem = CoordinateDescent(x, pairs, targets, self._n_symbols, self.n_chosen, rng)
         losses = [problem.loss()]
         for sweep in range(self.n_sweeps):
             problem.sweep(rng)
@@ -142,7 +142,7 @@ class BRE(Hasher):
         return pairs, squares / squares.max()
 
 
-class Descent:
+class CoordinateDescent:
     """Coordinate descent on the weights of all bits."""
 
     def __init__(

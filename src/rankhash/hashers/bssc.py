@@ -126,7 +126,7 @@ class BSSC(Hasher):
         pairs, similar = points.source.sample(draws, self.n_pairs, self.similar_share)
         if not 0 < similar.sum() < len(similar):
             raise InvalidInputError(f"n_pairs={self.n_pairs} is too few to draw pairs of both kinds")
-        boosting = Boosting(
+        boosting = ThresholdBoosting(
             take_rows(training.vectors, points.rows), pairs, similar == 1, self.similar_share, self.n_thresholds
         )
         chosen = [boosting.choose() for _ in range(self._n_symbols)]
@@ -158,7 +158,7 @@ class BSSC(Hasher):
         )
 
 
-class Boosting:
+class ThresholdBoosting:
     """The weights of the pairs, and the selection of the next threshold.
 
     ``thresholds`` ``(d, n_thresholds)`` ascend. The level of a vector in a dimension is the number of thresholds below

@@ -26,8 +26,8 @@ class CCAITQ(ViewHasher):
     Parameters
     ----------
     n_symbols
-        Bits per code, 1 to 4096; None by default. With more bits than
-        canonical components the rotation has orthonormal rows instead of being square.
+        Bits per code, 1 to 4096; None by default. With more bits than canonical components the rotation has orthonormal
+        rows instead of being square.
     n_bits, n_bytes
         The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     ridge

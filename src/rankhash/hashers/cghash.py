@@ -21,15 +21,16 @@ SHARPNESS = 3.0
 """Hyperplanes are smoothed to tanh(3 · projection), with projections in units of their standard deviation."""
 
 SEARCH_STEPS, WEIGHT_STEPS = 50, 200
-"""Most steps of L-BFGS per hyperplane, and per solution of the weights."""
+"""Largest number of steps of L-BFGS per hyperplane, and per solution of the weights."""
 
 
 class CGHash(Hasher):
     """Binary codes with a weight per bit: similar vectors are nearer than dissimilar ones by a margin.
 
-    Bits are added one by one as columns of a convex programme for the weights [1]_. The dual variables say how much
-    each triplet still counts; the next hyperplane is the one that separates the counting triplets best, after which all
-    weights are solved again. Pass ``weights_`` to a search for the weighted Hamming distance that was learned.
+    Bits are added one by one as columns of a convex programme for the weights [1]_. The dual variables are the current
+    weights of the triplets. The next hyperplane is the one that separates the triplets best under these weights; then
+    all weights of bits are solved for again. Pass ``weights_`` to a search for the weighted Hamming distance that was
+    learned.
 
     The triplets come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
     pairs), or else from the distances of the vectors (``n_neighbors``).
@@ -45,8 +46,8 @@ class CGHash(Hasher):
     penalty
         C, the total weight of the triplets' losses relative to the sum of the weights; 100 by default.
     n_starts
-        Hyperplanes that the search for the next one begins with: the leading eigenvector of the relaxed problem, and
-        random ones. 3 by default.
+        Number of initial hyperplanes of each search, 3 by default: the leading eigenvector of the relaxed problem, and
+        random ones.
     n_neighbors
         Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
@@ -74,7 +75,7 @@ class CGHash(Hasher):
     Notes
     -----
     The paper stops when no hyperplane violates its dual constraint. Codes have a fixed length here, so that bits are
-    added all the same; a bit that does not help gets the weight 0.
+    added regardless; a bit that does not help gets the weight 0.
 
     References
     ----------
@@ -152,10 +153,10 @@ class CGHash(Hasher):
 
 
 class Columns:
-    """The columns so far: the normals of hyperplanes, what they say of each triplet, and their weights.
+    """The columns so far: the normals of hyperplanes, their values for each triplet, and their weights.
 
-    A bit with the values h = ±1 says a = [h ≠ h⁻] - [h ≠ h⁺] = h (h⁺ - h⁻) / 2 of a triplet: 1 if only the dissimilar
-    point differs, -1 if only the similar one does. The weights minimise Σ w + C/t Σ [1 - Σ w a]₊² with w ≥ 0.
+    The value of a bit h = ±1 for a triplet is a = [h ≠ h⁻] - [h ≠ h⁺] = h (h⁺ - h⁻) / 2: 1 if only the dissimilar point
+    differs, -1 if only the similar one does. The weights minimise Σ w + C/t Σ [1 - Σ w a]₊² with w ≥ 0.
     """
 
     def __init__(self, x: F32, triplets: I32, penalty: float) -> None:
@@ -167,7 +168,7 @@ class Columns:
         self.history: dict[str, list[float]] = {"step": [], "objective": [], "violation": []}
 
     def duals(self) -> F64:
-        """The dual variables ``(t,)``: how fast the loss of each triplet falls with its margin."""
+        """The dual variables ``(t,)``: minus the derivative of each triplet's loss by its margin."""
         margins = self.weights @ self.said if len(self.weights) else np.zeros(len(self._triplets))
         duals: F64 = 2 * self._loss_weight * np.maximum(1 - margins, 0)
         return duals
@@ -185,7 +186,7 @@ class Columns:
         self.history["step"].append(float(len(self.normals)))
 
     def _say(self, normal: F64) -> I8:
-        """What a hyperplane says of each triplet."""
+        """The value of a hyperplane for each triplet."""
         first, second, third = (self._x @ normal > 0)[self._triplets.T]
         said: I8 = np.subtract(first != third, first != second, dtype=np.int8)
         return said

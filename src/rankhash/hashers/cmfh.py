@@ -1,4 +1,4 @@
-"""Collective matrix factorisation: all views are described by the same latent components."""
+"""Collective matrix factorisation: the views share their latent components."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class CMFH(ViewHasher):
     """Binary codes: the signs of latent components that all views of an item share.
 
     Learned from paired rows, without labels [1]_. Minimises Σ λ |X - V U|² + μ |V - X P|² + γ (|U|² + |P|²) over the
-    views X, plus γ |V|², with λ = 1 / n_views. V are the latent components of the items, U describes a view by them,
-    and P gives them from a view alone. The three are solved for in turn.
+    views X, plus γ |V|², with λ = 1 / n_views. V are the latent components of the items, U reconstructs a view from
+    them, and P predicts them from a single view. The three are solved for in turn.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class CMFH(ViewHasher):
         return solved
 
     def _loss(self, views: list[F64], latent: F64, bases: list[F64], projections: list[F64]) -> float:
-        """What is minimised, per item."""
+        """The objective per item."""
         total = self.gamma * np.square(latent).sum()
         for x, u, p in zip(views, bases, projections, strict=True):
             total += np.square(x - latent @ u).sum() / len(views) + self.mu * np.square(latent - x @ p).sum()

@@ -16,7 +16,7 @@ from .base import Arrays
 from .training import Training
 
 STARTS = ("eigenvectors", "rotated")
-"""What Y begins with: DGH-I and DGH-R of the paper."""
+"""Initial values of Y: DGH-I and DGH-R of the paper."""
 
 MAX_SIGN_STEPS = 100
 """Largest number of sign steps between two updates of Y."""

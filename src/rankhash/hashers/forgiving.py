@@ -1,4 +1,4 @@
-"""Bits of many small networks, each taught a random code for every group of similar points, which it may correct."""
+"""Bits of many small networks, trained on random target codes for groups of similar points, which may change."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from .progress import FitProgress
 from .training import Training, TrainingPoints, labelled_points, new_generator
 
 CANDIDATES_PER_BIT = 4
-"""Outputs to choose from, for each bit of a code."""
+"""Candidate outputs per bit of a code."""
 
 CHOICE_POINTS = 2000
 """Points by which outputs are chosen."""
 
 
 class ForgivingHash(NetworkHasher):
-    """Binary codes of many small networks that learn from similar points only, and may correct their targets.
+    """Binary codes of many small networks, trained on similar points only, with targets that change in training.
 
-    Each network gets some groups of similar points and a random code for each of them [1]_. It is trained for a
-    while; then each group is given the code that the network's outputs for its points are nearest to, no two groups
-    the same. Both are repeated. Of the outputs of all networks, those that vary most and repeat each other least
-    become the bits of a code. Dissimilar pairs are never used.
+    Each network is trained on some groups of similar points, with a random target code per group [1]_. After a number
+    of steps, each group gets the target nearest to the network's outputs for its points; targets stay distinct.
+    Training and reassignment alternate. The bits of a code are chosen among the outputs of all networks, for large
+    entropy and small mutual information. Dissimilar pairs are never used.
 
     The groups come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
     pairs), or else from the distances of the vectors (``n_neighbors``).
@@ -54,9 +54,9 @@ class ForgivingHash(NetworkHasher):
     n_hidden
         Hidden units of a network, 16 by default.
     n_rounds
-        How often targets are assigned and learned, 4 by default.
+        Number of assignments of targets, each followed by training; 4 by default.
     n_steps
-        Steps of learning per round, 40 by default.
+        Training steps per round, 40 by default.
     learning_rate
         Size of a step of Adam, 0.03 by default.
     n_neighbors
@@ -78,8 +78,7 @@ class ForgivingHash(NetworkHasher):
     center_ : ndarray (n_features_in_,)
         The mean of the fitted vectors.
     history_ : dict of lists
-        ``step`` (the network), ``loss`` at its end, and ``moved``: the fraction of its groups whose last targets were
-        not the first.
+        ``step`` (the network), its final ``loss``, and ``moved``: the fraction of its groups whose targets changed.
     layout_ : CodeLayout
         The layout of the codes: ``n_symbols`` of arity 2.
     n_features_in_, feature_names_in_
@@ -87,9 +86,9 @@ class ForgivingHash(NetworkHasher):
 
     Notes
     -----
-    A reconstruction: the work is about pieces of music, with networks, features and a choice of outputs of its own.
-    Here groups are made of the points of random similar pairs, codes are assigned by the least total distance, and
-    outputs are chosen greedily by entropy less the mean information shared with those chosen before.
+    A reconstruction: the original work identifies pieces of music, with other networks, features and another choice of
+    outputs. Here groups consist of the points of random similar pairs, and targets are assigned by the smallest total
+    distance. Outputs are chosen greedily by their entropy minus the mean mutual information with those chosen before.
 
     References
     ----------
@@ -165,7 +164,7 @@ class ForgivingHash(NetworkHasher):
         return self._arrays(networks, chosen, width / points.scale) | {"center_": points.center}
 
     def _network(self, points: TrainingPoints, width: float, rng: np.random.Generator) -> Network:
-        """A network, taught the codes of groups of similar points."""
+        """A network trained on groups of similar points."""
         rows, groups = similar_groups(points.source, rng)
         x, n_groups = points.x[rows].astype(np.float64) * width, int(groups.max()) + 1
         network = random_network(x.shape[1], self.n_hidden, rng)
@@ -177,8 +176,8 @@ class ForgivingHash(NetworkHasher):
                 targets = assigned(group_means(outputs(network, x), groups), codes)
             wanted = partial(cross_entropy, codes[targets][groups])
             for _ in range(self.n_steps):
-                loss, slopes = network.code_loss(x, wanted)
-                adam.step(slopes, self.learning_rate)
+                loss, gradients = network.code_loss(x, wanted)
+                adam.step(gradients, self.learning_rate)
         self.history_["step"].append(float(len(self.history_["step"])))
         self.history_["loss"].append(loss)
         self.history_["moved"].append(float((targets != first).mean()))

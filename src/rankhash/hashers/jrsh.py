@@ -45,8 +45,8 @@ class JRSH(SymbolReport, KernelHasher):
 
     Symbols are made soft, p = softmax(sharpness · scores), so that the agreement of two points, the expected number of
     equal symbols, is differentiable. Learning maximises an objective that ranks similar pairs first, while symbols
-    become hard. Without labels, learning starts from the codes of ITQ, and ``report`` tells how much better the learned
-    ones are on held-out vectors. With classes, ``features="rbf"`` makes codes far better.
+    become hard. Without labels, learning starts from the codes of ITQ, and ``report`` compares the learned codes with
+    these on held-out vectors. With classes, ``features="rbf"`` makes codes far better.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given pairs),
     or else from the distances of the vectors (``n_neighbors``).

@@ -21,9 +21,8 @@ CANDIDATE_BLOCK = 64
 class JSDBoosting(Hasher):
     """Binary codes: hyperplanes chosen so that similar and dissimilar pairs have the most different distances.
 
-    Bits are chosen one after another [1]_: of many candidates the hyperplane is taken with which the Hamming distance
-    of the code so far tells similar from dissimilar pairs best, by the Jensen-Shannon divergence of its two
-    distributions.
+    Bits are chosen one after another [1]_. Each is the hyperplane, of many candidates, that maximises the
+    Jensen-Shannon divergence between the Hamming distances of similar and of dissimilar pairs, for the code so far.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given
     pairs), or else from the distances of the vectors (``n_neighbors``).

@@ -26,7 +26,7 @@ GROWTH, SHRINKAGE = 1.05, 0.5
 """Factors of the rate after a step that lowered the error, and after one that did not."""
 
 RESET = 4
-"""The weights of pairs start anew at every fourth symbol."""
+"""The weights of pairs are reset at every fourth symbol."""
 
 MIN_ERROR = 1e-3
 """Errors are clipped to [0.001, 0.999] before θ = ln((1 - ε) / ε)."""
@@ -41,8 +41,8 @@ class LSRH(ViewHasher):
     For items x of one view and z of the other [1]_, p = softmax(β Wx x) and q = softmax(β Wz z) are soft symbols. A
     pair of functions minimises the weighted error ε = Σ a (s (1 - p·q) + λ (1 - s) p·q) / (|S| + λ |D|) over all pairs
     across the views, |S| of which are similar (s = 1) and |D| dissimilar (s = 0). Weights a of the pairs are multiplied
-    by exp(θ |p·q - s|) after every function, with θ = ln((1 - ε) / ε), and start anew with every fourth one. The
-    article was read in descriptions of it and in code that follows it; the acceptance of steps is ours: a step is taken
+    by exp(θ |p·q - s|) after every function, with θ = ln((1 - ε) / ε), and are reset at every fourth one. The method
+    follows descriptions of the article and published code. The acceptance of steps is an addition: a step is taken only
     if it lowers the error on its mini-batch.
 
     Parameters
@@ -143,8 +143,8 @@ class LSRH(ViewHasher):
             unit_rows(center_and_scale(view, rows, center)[0])
             for view, center in zip(training.views, centers, strict=True)
         ]
-        n_symbols, options = self._n_symbols, Descent(self.beta, self.rate)
-        boosting = Boosting(labels_across(source, rows), self.lam)
+        n_symbols, options = self._n_symbols, DescentSettings(self.beta, self.rate)
+        boosting = ViewBoosting(labels_across(source, rows), self.lam)
         functions, weights = [], []
         for symbol in range(n_symbols):
             boosting.start(symbol)
@@ -171,14 +171,14 @@ class LSRH(ViewHasher):
 
 
 @dataclass(frozen=True)
-class Descent:
+class DescentSettings:
     """Sharpness of soft symbols and the first rate of a descent."""
 
     beta: float
     rate: float
 
 
-class Boosting:
+class ViewBoosting:
     """The weights of all pairs across two views, and the cost of each pair's agreement.
 
     ``labels`` ``(n, n)`` are 1 for similar, 0 for dissimilar and -1 for unknown pairs, which do not count.
@@ -192,7 +192,7 @@ class Boosting:
         self.weights: F32 = (labels >= 0).astype(np.float32)
         self._first = self.weights.copy()
         self.costs: F32 = self._signs.copy()
-        """What the agreement of a pair adds to the error: -a for similar pairs, λa for dissimilar ones."""
+        """The cost of the agreement of each pair: -a for similar pairs, λa for dissimilar ones."""
         self.errors: list[float] = []
 
     def start(self, symbol: int) -> None:
@@ -218,17 +218,17 @@ class Boosting:
 
 
 def learn_function(
-    points: list[F32], costs: F32, chosen: Iterator[I64], start: list[F32], options: Descent
+    points: list[F32], costs: F32, chosen: Iterator[I64], start: list[F32], options: DescentSettings
 ) -> list[F32]:
     """The projections ``(arity, d)`` of both views after one step of descent per mini-batch of items.
 
-    ``costs`` ``(n, n)`` is what the agreement of each pair across the views adds to the error.
+    ``costs`` ``(n, n)`` are the costs of the agreement of each pair across the views.
     """
     weights, rate = start, options.rate
     for rows in chosen:
         batch, part = [x[rows] for x in points], costs[np.ix_(rows, rows)]
-        error, slopes = error_and_slopes(batch, weights, part, options.beta)
-        moved = [w - np.float32(rate) * slope for w, slope in zip(weights, slopes, strict=True)]
+        error, gradients = error_and_gradients(batch, weights, part, options.beta)
+        moved = [w - np.float32(rate) * slope for w, slope in zip(weights, gradients, strict=True)]
         p, q = (soft_symbols(x, w, options.beta) for x, w in zip(batch, moved, strict=True))
         if float(np.einsum("ik,ik->", p, part @ q)) / part.size < error:
             weights, rate = moved, rate * GROWTH
@@ -237,17 +237,17 @@ def learn_function(
     return weights
 
 
-def error_and_slopes(batch: list[F32], weights: list[F32], costs: F32, beta: float) -> tuple[float, list[F32]]:
+def error_and_gradients(batch: list[F32], weights: list[F32], costs: F32, beta: float) -> tuple[float, list[F32]]:
     """The mean cost of the agreement of all pairs of a mini-batch, and its derivatives by both projections."""
     p, q = (soft_symbols(x, w, beta) for x, w in zip(batch, weights, strict=True))
     by_p, by_q = costs @ q, costs.T @ p
     error = float(np.einsum("ik,ik->", p, by_p)) / costs.size
-    slopes = []
+    gradients = []
     for soft, slope, x in ((p, by_p, batch[0]), (q, by_q, batch[1])):
         slope -= np.einsum("ik,ik->i", soft, slope)[:, None]
         slope *= soft
-        slopes.append((slope.T @ x) * np.float32(beta / costs.size))
-    return error, slopes
+        gradients.append((slope.T @ x) * np.float32(beta / costs.size))
+    return error, gradients
 
 
 def mini_batches(rng: np.random.Generator, n: int, n_steps: int, size: int) -> Iterator[I64]:

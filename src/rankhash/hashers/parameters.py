@@ -16,7 +16,7 @@ from ..codes import MAX_ARITY, MAX_SYMBOLS
 from ..errors import InvalidInputError
 
 Callback = Callable[[dict[str, Any]], object]
-"""Called during learning with a dict of numbers; what it returns is ignored."""
+"""Called during learning with a dict of numbers; its return value is ignored."""
 
 
 DEFAULT_BITS = 64
@@ -47,7 +47,7 @@ def symbols_of(n_symbols: int | None, n_bits: int | None, n_bytes: int | None, a
 
 
 def bits_of(n_bits: int | None, n_bytes: int | None) -> int:
-    """The number of bits that is asked for; 64 if both are None."""
+    """The requested number of bits; 64 if both are None."""
     if n_bytes is not None:
         return 8 * check_integer("n_bytes", n_bytes, 1, MAX_SYMBOLS)
     return DEFAULT_BITS if n_bits is None else check_integer("n_bits", n_bits, 1, 4 * MAX_SYMBOLS)

@@ -18,9 +18,9 @@ MAX_PIVOT_ROWS = 65_536
 class PermutationCodes(Hasher):
     """Codes whose symbols are the nearest of a few pivots, which are training vectors.
 
-    Near vectors see pivots in a similar order of distance [1]_. A full order of m pivots is compared by Spearman's
-    footrule and needs log2(m!) bits. As a rank code, each symbol keeps the first place of the order of a few pivots of
-    its own: argmax p·x - |p|²/2. Nothing is learned but which vectors occur.
+    Near vectors have pivots in a similar order of distance [1]_. A full order of m pivots is compared by Spearman's
+    footrule and needs log2(m!) bits. As a rank code, each symbol has a few pivots of its own and keeps the nearest:
+    argmax p·x - |p|²/2. Nothing is learned except the choice of random pivots.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class PermutationCodes(Hasher):
     Attributes
     ----------
     projections_ : ndarray (n_symbols · arity, n_features_in_)
-        The pivots less ``center_``, divided by their root mean square length.
+        The pivots minus ``center_``, divided by their root mean square length.
     bias_ : ndarray (n_symbols · arity,)
         -|p|²/2 per pivot, divided likewise.
     center_ : ndarray (n_features_in_,)

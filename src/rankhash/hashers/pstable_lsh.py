@@ -15,7 +15,7 @@ from .base import Arrays, Hasher
 from .training import Training
 
 PERIOD, MIN_WIDTH = 6.0, 1.5
-"""Default width in units of the spread: PERIOD / arity, at least MIN_WIDTH. Best of seven on two sets of vectors."""
+"""Default width in units of the spread: max(PERIOD / arity, MIN_WIDTH), the best of seven on two sets of vectors."""
 
 SMALLEST = float(np.finfo(np.float32).tiny)
 """Smallest distance to a slice that a vector is not in: a vector on the border of two slices is in only one."""

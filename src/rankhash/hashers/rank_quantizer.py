@@ -1,4 +1,4 @@
-"""Rank quantisation: codes from which vectors can be decoded, for scans that look for the nearest vectors."""
+"""Rank quantisation: codes from which vectors can be decoded, for nearest-neighbour search by score tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RankQuantizer(SymbolReport, Hasher):
     decoder_ : ndarray (n_symbols * arity, n_features_in_)
         A vector is about ``center_`` plus one row per symbol; see ``decode``.
     lengths_ : ndarray (n_symbols * arity,)
-        What each row adds to the squared length of that sum, as ``score_tables`` takes it.
+        The contribution of each row to the squared length of that sum, as used by ``score_tables``.
     crossing_, refinement_ : ndarray (n_symbols * arity,), ndarray (3,), or None
         Cross terms of the rows; number of descents, penalty and scale. None without ``refine``.
     balance_ : ndarray (n_symbols, arity)
@@ -99,7 +99,7 @@ class RankQuantizer(SymbolReport, Hasher):
     _side_arrays: ClassVar[tuple[str, ...]] = ("balance_", "lengths_")
 
     _fingerprint_name = "JRSH"
-    """The method's first files named it so: codes that were made with them stay comparable."""
+    """The name in the method's first files, so that codes made with them stay comparable."""
 
     def __init__(
         self,

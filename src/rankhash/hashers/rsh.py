@@ -84,8 +84,8 @@ class RSH(PairHasher):
     random_state
         An integer for the same codes in every run, a RandomState, or None (the default).
     n_jobs
-        Functions that are learned in parallel, as joblib counts; None (the default) means 1 unless
-        ``joblib.parallel_config`` says otherwise. The result does not depend on it.
+        Number of functions learned in parallel, as for joblib; None (the default) means 1 unless
+        ``joblib.parallel_config`` sets another number. The result does not depend on it.
     callback
         Called after every function with a dict: function, n_functions, n_pairs, bound, changed. None by default.
     verbose
@@ -100,7 +100,7 @@ class RSH(PairHasher):
     scale_ : ndarray (1,)
         The root of the mean squared length of the centred vectors.
     balance_, agreement_, errors_ : ndarray
-        What ``report`` shows.
+        The numbers of ``report``.
     stream_ : ndarray (2,)
         The number of batches, and of pairs per function, that were learned from so far.
     history_ : dict of lists

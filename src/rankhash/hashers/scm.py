@@ -19,8 +19,8 @@ class SCM(ViewHasher):
     """Binary codes of two views whose agreement approximates the similarity of the items, learned bit by bit.
 
     With S = 1 for similar and -1 for dissimilar pairs (0 if unknown), a bit [1]_ maximises the correlation
-    wxᵀ Xᵀ R Z wz of both views' projections, with unit variance of each. R = b S - Σ sign(X wx) sign(Z wz)ᵀ is what the
-    bits so far leave of the similarity, for codes of b bits.
+    wxᵀ Xᵀ R Z wz of both views' projections, with unit variance of each. R = b S - Σ sign(X wx) sign(Z wz)ᵀ is the
+    residual of the similarity after the bits so far, for codes of b bits.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class SemanticHashing(NetworkHasher):
         Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
         sampled.
     verbose
-        Whether to show a progress bar on a terminal; True by default.
+        Whether a progress bar is shown on a terminal if learning takes longer than a second; True by default.
     random_state
         An integer for the same codes in every run, a RandomState, or None (the default).
 
@@ -81,9 +81,8 @@ class SemanticHashing(NetworkHasher):
 
     Notes
     -----
-    A reconstruction: the first work models counts of words and the second real-valued image features, each with layer
-    sizes and schedules of its own. Here the visible units are Gaussian, noise is drawn anew in every step, and steps
-    are those of Adam.
+    A reconstruction: the first work models counts of words and the second real-valued image features, with other layer
+    sizes and schedules. Here the visible units are Gaussian, each step has its own noise, and the optimiser is Adam.
 
     References
     ----------
@@ -182,9 +181,9 @@ class SemanticHashing(NetworkHasher):
             points = x[rows].astype(np.float64)
             if source is None:
                 noise = self.noise * rng.standard_normal((size, self._n_symbols))
-                losses[step], slopes = network.reconstruction(points, noise)
+                losses[step], gradients = network.reconstruction(points, noise)
             else:
-                losses[step], slopes = network.code_loss(points, nca_of(source.labels_among(rows) == SIMILAR))
-            adam.step(slopes, self.learning_rate * (1 - step / self.n_steps))
+                losses[step], gradients = network.code_loss(points, nca_of(source.labels_among(rows) == SIMILAR))
+            adam.step(gradients, self.learning_rate * (1 - step / self.n_steps))
             progress.advance()
         self.history_ = mean_records("loss", losses, RECORDS)

@@ -20,7 +20,7 @@ MIN_VARIANCE = 1e-6
 """When less than this fraction of the variance is left, deflation starts again from the whole covariance."""
 
 SUPERVISED_ETA, UNSUPERVISED_ETA = 0.1, 0.5
-"""What ``eta`` None stands for."""
+"""Default of ``eta``, supervised and unsupervised."""
 
 
 class SPLH(Hasher):

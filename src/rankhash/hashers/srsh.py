@@ -25,7 +25,7 @@ DEFAULTS = {
     "paper": {"rho": 1.0, "learning_rate": 0.03, "init_scale": 0.1},
     "paper-sampling": {"rho": 1.0, "learning_rate": 0.03, "init_scale": 0.1},
 }
-"""What None stands for, by update rule."""
+"""Defaults of parameters that are None, by update rule."""
 
 N_CANDIDATES, CANDIDATE_PAIRS = 8, 3000
 """Random starts of the paper's rule, which does not recover from a bad start, and pairs to compare them with."""
@@ -103,7 +103,7 @@ class SRSH(PairHasher):
     * weights are normalised within similar and within dissimilar pairs, at the ratio of ``similar_share``;
     * ε counts wrong pairs as 1, not as ρ or λ, so that it is below 1;
     * the result is the mean of the weights over the second half of the pairs;
-    * a function with ε ≥ ½ is drawn again, and if that does not help, its θ is 0.001 instead of negative.
+    * a function with ε ≥ ½ is learned again from other pairs; if ε is still ≥ ½, its θ is 0.001 instead of negative.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The one door from what ``fit`` was given to centred, scaled training points and labelled pairs.
+"""From the arguments of ``fit`` to centred, scaled training points and labelled pairs, for all methods.
 
 ::
 
@@ -71,7 +71,7 @@ class TrainingPoints:
     scale : float
         The root of the mean squared length of the centred vectors.
     source : PairSource
-        Labelled pairs of places in ``rows``.
+        The labelled pairs, as indexes into ``rows``.
     """
 
     rows: I64
@@ -153,11 +153,11 @@ def labelled_points(
     Parameters
     ----------
     training
-        What ``fit`` was given.
+        The arguments of ``fit``.
     owner
         The name of the method, for errors.
     rng
-        Draws the sample, and whatever the search for neighbours draws.
+        The generator of the sample and of the search for neighbours.
     max_points
         Size of the sample, drawn at random from larger training sets.
     n_neighbors

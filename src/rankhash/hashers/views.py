@@ -84,7 +84,7 @@ class ViewHasher(Hasher):
 
     @abstractmethod
     def _learn_views(self, training: ViewTraining, rng: np.random.RandomState) -> tuple[list[ViewProjections], Arrays]:
-        """What encodes each view, and the side arrays by name. It must read every batch of every view."""
+        """The encoder of each view, and the side arrays by name. It must read every batch of every view."""
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         assert isinstance(training, ViewTraining)
@@ -114,7 +114,7 @@ class ViewHasher(Hasher):
         return self
 
     def _open_views(self, X: Any) -> tuple[list[str], tuple[VectorBatches, ...]]:
-        """The names and vectors of the views, or an error that says what is wrong with them."""
+        """The names and vectors of the views; raises unless they are views of the same items."""
         owner = type(self).__name__
         if not isinstance(X, (list, tuple, Mapping)) or not 2 <= len(X) <= self._max_views:
             count = "two arrays" if self._max_views == 2 else f"two to {self._max_views} arrays"

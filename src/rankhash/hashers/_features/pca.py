@@ -27,10 +27,10 @@ class Principal:
 
 
 def principal_axes(data: VectorBatches, most: int) -> Principal:
-    """The first ``most`` principal axes, or all if there are fewer dimensions, by falling variance.
+    """The first ``most`` principal axes, or all if there are fewer dimensions, by decreasing variance.
 
-    The sign of an axis makes its largest entry positive. Two passes over the vectors; memory for an array of
-    d × d, or of n × d if n < d.
+    The sign of an axis makes its largest entry positive. It takes two passes over the vectors, and memory for an array
+    of d × d, or of n × d if n < d.
 
     >>> from ...vectors import batches
     >>> found = principal_axes(batches([[0, 0], [2, 2], [4, 4]]), 1)

@@ -1,4 +1,4 @@
-"""The rotation of principal components that brings them closest to ±1: what ITQ learns and JRSH starts from."""
+"""The rotation of principal components that brings them closest to ±1: learned by ITQ, the start of JRSH."""
 
 from __future__ import annotations
 

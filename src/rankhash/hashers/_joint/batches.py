@@ -6,7 +6,7 @@
     metric neighbours ───▶ random points, with labels of similarity and of local closeness
     classes, given pairs ▶ groups of a point and some that are similar to it
 
-Among random points hardly two are similar if pairs are given or classes are many. Groups contain enough similar pairs.
+With given pairs or many classes, hardly two of some random points are similar. Groups contain enough similar pairs.
 Dissimilar pairs inside a group are not representative and are ignored, so that the dissimilar pairs of a mini-batch are
 distributed as in the training set.
 """

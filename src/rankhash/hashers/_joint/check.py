@@ -1,4 +1,4 @@
-"""The check of JRSH on held-out vectors: learned codes against those of ITQ with as many bits.
+"""The check of JRSH on held-out vectors: learned codes compared with the codes of ITQ of the same size.
 
 ::
 
@@ -25,15 +25,15 @@ MAX_DATABASE = 20_000
 """Largest number of training points that held-out vectors are compared with."""
 
 MAX_SCORES = 1 << 26
-"""Largest number of scores of their codes: at most 4 per bit."""
+"""Largest number of scores of the codes of these points, of which there are up to 4 per bit."""
 
 NAMES = ("recall of the 10 nearest among 100", "average precision")
-"""What the two numbers of a check are."""
+"""Names of the two measures."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out points, a sample of the training points, and which of these should be found.
+    """Held-out points as queries, a sample of the training points as the database, and the true neighbours.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class HeldOut:
     nearest : ndarray (m, 10)
         Rows of ``database`` that are nearest to each query.
     similar : ndarray (m, n)
-        Whether two points are among the closest pairs, at the rate of similar pairs in the training set.
+        Whether two points are one of the closest pairs, at the rate of similar pairs in the training set.
     """
 
     queries: F32
@@ -81,7 +81,7 @@ def take_better(learner: JointLearner, itq: JointLearner, held_out: HeldOut) -> 
 
 
 def check_lines(quality: F32, arity: int) -> list[str]:
-    """The lines of a report about a check."""
+    """The result of a check as lines of a report."""
     lines = [f"held-out vectors: {NAMES[0]}, {NAMES[1]}"]
     lines += [f"{name:>8}  {row[0]:9.3f}  {row[1]:9.3f}" for name, row in zip(("learned", "ITQ"), quality, strict=True)]
     if quality[0, 0] >= quality[1, 0]:

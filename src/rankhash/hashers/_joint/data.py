@@ -1,4 +1,4 @@
-"""What JRSH learns from: a sample of the training vectors, their frame, and the source of their labelled pairs."""
+"""The training data of JRSH: a sample of the vectors, their frame, and the source of their labelled pairs."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HELD_OUT_SHARE, MAX_HELD_OUT = 10, 500
 """One vector in 10 is held out, at most 500."""
 
 MIN_CHECKED = 2000
-"""Fewer vectors are all learned from; none is held out."""
+"""Smallest number of vectors of which some are held out."""
 
 MIN_SPREAD = 0.01
-"""Lower limit of the spread of neighbours, which are copies otherwise."""
+"""Lower limit of the spread of neighbours; a smaller one means that neighbours are copies."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def joint_training(
 
 
 def sampled_neighbors(n_neighbors: int | None, n_vectors: int, n_sampled: int) -> int:
-    """How many of a sample's vectors are similar to one, if ``n_neighbors`` of all ``n_vectors`` are.
+    """Number of neighbours per vector within a sample, given ``n_neighbors`` of all ``n_vectors``.
 
-    None stands for one in 200, or for 50 if that is more.
+    ``n_neighbors`` None stands for max(50, n_vectors / 200).
 
     >>> [sampled_neighbors(None, n, min(n, 10_000)) for n in (1000, 20_000, 100_000)], sampled_neighbors(30, 2000, 1000)
     ([50, 50, 50], 15)

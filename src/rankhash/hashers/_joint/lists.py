@@ -1,4 +1,4 @@
-"""Lists of nearest neighbours: a point's nearest, to be ranked before the points that its code finds wrongly.
+"""Lists of nearest neighbours: the true neighbours of a point are to rank before the false hits of its code.
 
 ::
 
@@ -6,8 +6,8 @@
                         ─▶ the first 200 by hard codes, without the 50 nearest     ─▶ hard negatives, renewed regularly
     128 queries ─▶ 10 positives, 40 hard and 10 random negatives each ─▶ gradient of the logistic loss of all pairs
 
-Average precision over all pairs is dominated by dense regions. Lists give every query the same weight and look at the
-false hits that decide the recall of a search.
+Average precision over all pairs is dominated by dense regions. Lists give every query the same weight, and contain the
+false hits that determine the recall of a search.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ...similarity import MetricNeighbors
 from .soft_codes import SoftCodes, hard_codes, with_constant
 
 SAMPLE, POOL = 20_000, 4000
-"""Largest number of points that lists are made of, and of points that have a list."""
+"""Largest number of points in lists, and largest number of points that have a list."""
 
 N_NEAREST, N_UNDECIDED = 10, 50
-"""A query's positives, and its nearest points that are no negatives."""
+"""Number of positives of a query, and number of its nearest points that are never negatives."""
 
 DEPTH = 200
-"""Hard negatives are drawn from this many first hits."""
+"""Number of first hits from which hard negatives are drawn."""
 
 N_HARD, N_RANDOM = 40, 10
 """Negatives of a list in one step."""
 
 N_QUERIES, QUERIES_PER_SEARCH, STEPS_PER_SEARCH = 128, 1024, 20
-"""Queries of a step; queries that are searched for together, and how many steps use their hits."""
+"""Queries per step; queries per search for hard negatives, and steps per search."""
 
 TEMPERATURE = 0.25
 """A pair's loss is log(1 + exp(-(a - a') / T)), a and a' being agreements, with T = 0.25 √n_symbols."""
 
 MIN_POINTS = 2 * (DEPTH + N_UNDECIDED)
-"""Lists are made of this many points or more."""
+"""Smallest number of points for which there are lists."""
 
 
 class NearestLists:
@@ -114,7 +114,7 @@ class NearestLists:
 
 
 def _places(rows: I64, n: int) -> tuple[I64, I64]:
-    """The rows as places in the sorted rows that occur, and those; ``n`` is the number of all rows.
+    """The rows as indexes into their sorted unique values, and these values; ``n`` is the number of all rows.
 
     >>> [part.tolist() for part in _places(np.array([[7, 2], [2, 9]]), 10)]
     [[[1, 0], [0, 2]], [2, 7, 9]]
@@ -125,7 +125,7 @@ def _places(rows: I64, n: int) -> tuple[I64, I64]:
 
 
 def nearest_places(source: MetricNeighbors, rows: I64, queries: I64, n_nearest: int) -> I64:
-    """Places in ``rows`` of the points nearest to those at the places ``queries``, without itself, nearest first."""
+    """Indexes into ``rows`` of the nearest points of ``rows[queries]``, without the point itself, nearest first."""
     nearest = np.empty((len(queries), n_nearest), np.int64)
     for start in range(0, len(queries), N_QUERIES):
         places = queries[start : start + N_QUERIES]

@@ -17,7 +17,7 @@ from .learner import JointLearner
 
 @dataclass
 class JointModel:
-    """What further batches continue from: frame, RBF features or None, projections, number of steps so far."""
+    """The state that ``partial_fit`` continues from: frame, RBF features or None, projections, number of steps."""
 
     frame: Frame
     rbf: RBFAnchors | None
@@ -25,11 +25,11 @@ class JointModel:
     n_steps: int = 0
 
     def points(self, vectors: F32) -> F32:
-        """The points ``(n, k)`` that are projected, of vectors ``(n, d)``."""
+        """The input ``(n, k)`` of the projections for vectors ``(n, d)``."""
         return self.frame.points(vectors if self.rbf is None else self.rbf.transform(vectors))
 
     def arrays(self) -> Arrays:
-        """The learned arrays of a hasher, which encode vectors instead of points."""
+        """The learned arrays of a hasher, which apply to vectors instead of points."""
         weights, bias = self.learner.projections()
         projections = self.frame.input_weights(weights)
         if self.rbf is None:

@@ -33,10 +33,10 @@ SMOOTHING = 0.25
 """Standard deviation of the Gaussian that smooths histograms for average precision: 0.25 √n_symbols."""
 
 CLOSE_WEIGHT, MAX_CLOSE_WEIGHT = 8.0, 2.0
-"""Weight of the local-neighbour term: min(8 / √n_symbols, 2), since long codes find near neighbours anyway."""
+"""Weight of the local-neighbour term: min(8 / √n_symbols, 2). Long codes find near neighbours without it."""
 
 MAX_RARE_RATE = 0.005
-"""If a larger fraction r of the pairs is similar, the weight is multiplied by 0.005 / r: most points then have similar
+"""Above this fraction r of similar pairs, the weight is multiplied by 0.005 / r, since most points then have similar
 points."""
 
 STEEPNESS = 4.0

@@ -1,8 +1,8 @@
-"""How joint learning proceeds: constants for each kind of labels, and what follows from them step by step.
+"""The schedule of joint learning: constants for each kind of labels, and the rate and sharpness of every step.
 
 With t from 0 at the first step to 1 after the last:
 
-* rate(t) = r (1 - t) / √d, with r of Adam for a full batch or for mini-batches, and d the number of features
+* rate(t) = r (1 - t) / √d, with r the initial rate for a full batch or for mini-batches, and d the number of features
 * sharpness(t) = first · (last / first)^t
 """
 
@@ -19,7 +19,7 @@ MAX_SCARCE_NOISE = 0.5
 """Upper limit of the noise that follows from the number of points."""
 
 CLASS_ARITIES = (8, 16, 4, 2)
-"""With classes, ``arity="auto"`` takes the first of these that fills the bits or bytes asked for."""
+"""With classes, ``arity="auto"`` is the first of these whose symbols fill the requested bits or bytes."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Recipe:
 
     The unit of ``noise`` is u and that of ``sharpness`` 1 / u. For classes, given pairs and RBF features u is 1, the
     typical standard deviation of a point. For metric neighbours it is their spread s = √(mean d² / 2k), d being the
-    distances of similar points in k dimensions: noise must not hide neighbours, and soft codes must tell them apart.
+    distances of similar points in k dimensions: noise must not hide neighbours, and soft codes must distinguish them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Recipe:
     full_rate, batch_rate : float
         Initial rate of Adam, if a step uses all points and if it uses a mini-batch.
     noise : float
-        Standard deviation of the noise on the points, if they are many; see ``noise_for``.
+        Standard deviation of the noise on the points of a large training set; see ``noise_for``.
     sharpness : tuple of float
         First and last sharpness of the soft codes.
     unit_rows : bool
@@ -61,7 +61,7 @@ class Recipe:
     scarce_noise: float = 0.0
 
     def noise_for(self, n_points: int, n_features: int) -> float:
-        """The noise for a number of points: few points of many features are learned by heart without it.
+        """The noise for a number of points: without it, few points of many features are overfitted.
 
         It is √(d / n) · ``scarce_noise``, at least ``noise`` and at most 0.5 if ``scarce_noise`` is given.
 
@@ -86,7 +86,7 @@ CLASSES = Recipe(8, 600, 0.6, 0.6, 0.05, (1.35, 4.5), unit_rows=False, scarce_no
 
 
 def recipe_for(training: Training, arity: int, features: str, target: str) -> Recipe:
-    """The recipe for what ``fit`` was given."""
+    """The recipe for the arguments of ``fit``."""
     if training.y is not None:
         return CLASSES
     if training.similarity is not None or features == "rbf":

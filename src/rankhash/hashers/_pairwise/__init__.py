@@ -1,4 +1,4 @@
-"""What RSH and SRSH are made of: rank functions learned from labelled pairs, one function at a time.
+"""The inside of RSH and SRSH: rank functions learned from labelled pairs, one function at a time.
 
 ::
 

@@ -80,11 +80,11 @@ class PairHasher(Hasher):
 
     @property
     def _literal(self) -> bool:
-        """Whether functions are learned as the paper prints it."""
+        """Whether functions are learned by the paper's printed update."""
         return self.update.startswith("paper")
 
     def _share(self, pool: PairPool) -> float:
-        """The fraction of similar pairs among those that are learned from."""
+        """The fraction of similar pairs among the drawn training pairs."""
         return pool.similar_rate if self._literal else self.similar_share
 
     def _results(self, pool: PairPool, weights: list[F32], traces: list[Trace]) -> Arrays:

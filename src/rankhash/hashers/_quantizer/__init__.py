@@ -1,4 +1,4 @@
-"""What RankQuantizer is made of: codes from which vectors can be decoded.
+"""The inside of RankQuantizer: codes from which vectors can be decoded.
 
 ::
 

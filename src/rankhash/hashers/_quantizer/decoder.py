@@ -1,4 +1,4 @@
-"""The decoder of RankQuantizer: how it is learned, decoding, and score tables.
+"""The decoder of RankQuantizer: learning, decoding, and score tables.
 
 ::
 
@@ -36,7 +36,7 @@ MIN_VARIANCE = 1e-10
 """Axes with a smaller variance, relative to the largest, are dropped."""
 
 MAX_ROWS = 4096
-"""Largest n_symbols · arity; regressions need a square array of that size."""
+"""Largest n_symbols · arity; regressions need a square matrix of that size."""
 
 N_ROUNDS = 30
 """Rounds of learning the codebooks."""
@@ -45,7 +45,7 @@ CORRECTIONS = (0.0, 0.5, 1.0)
 """Candidates for the fraction of the expected error that is added to ``lengths_``."""
 
 N_QUERIES, N_DATABASE, N_NEAREST = 500, 10_000, 10
-"""The fraction is chosen by the recall of the N_NEAREST nearest training points."""
+"""Queries, stored vectors and neighbours of the recall by which the fraction is chosen, all of them training points."""
 
 
 def learn_decoder(
@@ -147,7 +147,7 @@ def _axes(data: VectorBatches, n_rows: int) -> Principal:
 
 
 def _for_vectors(principal: Principal, codebooks: Codebooks, decoder: F64, lengths: F64) -> Arrays:
-    """The arrays for vectors instead of for points."""
+    """The arrays that apply to vectors instead of points."""
     scale, largest = component_scale(principal), float(np.finfo(np.float32).max)
     return {
         "projections_": (codebooks.codebook() @ principal.axes).astype(np.float32),
@@ -185,5 +185,5 @@ def _length_correction(points: F32, symbols: U8, decoder: F64, lengths: F64, rng
 
 
 def _smallest(distances: F64) -> NDArray[np.intp]:
-    """The places of the N_NEAREST smallest entries of each row."""
+    """The columns of the N_NEAREST smallest entries of each row."""
     return np.argpartition(distances, N_NEAREST - 1, axis=1)[:, :N_NEAREST]

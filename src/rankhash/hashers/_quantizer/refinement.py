@@ -23,7 +23,7 @@ N_SWEEPS = 4
 """Largest number of sweeps over all symbols per descent."""
 
 N_ROUNDS, ROUND_DESCENTS = 15, 3
-"""Rounds of refining the symbols and refitting the decoder, and the most descents per round."""
+"""Rounds of refining the symbols and refitting the decoder, and the largest number of descents per round."""
 
 MAX_POINTS = 32_768
 """Largest number of points that the decoder is refitted to."""
@@ -32,10 +32,10 @@ MAX_DESCENTS = 10_000
 """Largest number of descents per vector, the parameter ``refine``."""
 
 PENALTY = 1.0
-"""The penalty, multiplied by the mean squared error of the nearest centroids."""
+"""The penalty is PENALTY · the mean squared error of the nearest centroids."""
 
 CHUNK_FLOATS = 1 << 20
-"""Entries of the array of costs that is computed at once."""
+"""Entries of the array of costs per chunk of vectors."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import scipy.sparse
 from ..._types import F64, U8
 
 RIDGE = 30.0
-"""Ridge of the regression: as many pseudo-observations of 0 per coefficient."""
+"""Ridge of the regression, equivalent to this number of pseudo-observations of 0 per coefficient."""
 
 
 def add_rows(rows: F64, symbols: U8) -> F64:

@@ -1,1 +1,1 @@
-"""Parts of the hashers of several views: what they learn from, and the arrays that encode each view."""
+"""The inside of the hashers of several views: training data, learning, and the arrays that encode each view."""

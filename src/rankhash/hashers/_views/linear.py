@@ -21,7 +21,7 @@ class ViewPoints:
     scale: float
 
     def projections(self, weights: F64) -> ViewProjections:
-        """What encodes the view, from the weights ``(n_symbols, d)`` of points."""
+        """The projections of the view's vectors, from the weights ``(n_symbols, d)`` of points."""
         with np.errstate(over="ignore", under="ignore"):
             return ViewProjections((weights / self.scale).astype(np.float32), self.center, self.x.shape[1])
 

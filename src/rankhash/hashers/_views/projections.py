@@ -32,7 +32,7 @@ MAX_WIDTH = 1 << 20
 
 @dataclass(frozen=True)
 class ViewProjections:
-    """What encodes one view: projections of vectors, or of kernel values with anchors."""
+    """The encoder of one view: projections of vectors, or of kernel values with anchors."""
 
     projections: F32
     center: F32
@@ -43,7 +43,7 @@ class ViewProjections:
     """Scale of the distances to the anchors; 0 without anchors"""
 
     def arrays(self) -> Arrays:
-        """The arrays as hashers of one view have them."""
+        """The learned arrays under the names of hashers of one view."""
         arrays: Arrays = {"projections_": self.projections, "center_": self.center}
         if self.bias is not None:
             arrays["bias_"] = self.bias
@@ -67,7 +67,7 @@ def join_views(views: list[ViewProjections]) -> Arrays:
 
 
 def split_views(arrays: Arrays) -> list[ViewProjections]:
-    """The views of arrays that ``join_views`` put together and ``views_fit`` accepts."""
+    """The views, from arrays of ``join_views`` that ``views_fit`` accepts."""
     views, column, used = [], 0, 0
     for place, (width, n_features) in enumerate(arrays["widths_"].tolist()):
         columns, scale = slice(column, column + width), float(arrays["scale_"][place])
@@ -154,7 +154,7 @@ def names_as_bytes(names: list[str]) -> U8:
 
 
 def names_from_bytes(array: Any) -> list[str]:
-    """The names that ``names_as_bytes`` stored; ValueError if they make no sense."""
+    """The names that ``names_as_bytes`` stored; ValueError if the array is damaged."""
     if array.dtype != np.uint8 or array.ndim != 1 or array.size > 8 * MAX_VIEWS * MAX_NAME:
         raise ValueError("its names of views make no sense")
     return str(array.tobytes(), "utf-8", "surrogatepass").split("\n")

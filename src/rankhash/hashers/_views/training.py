@@ -1,4 +1,4 @@
-"""What hashers of several views learn from: the vectors of every view, and the similarity of the items."""
+"""The training data of hashers of several views: the vectors of every view, and the similarity of the items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..training import Training
 
 @dataclass(frozen=True)
 class ViewTraining(Training):
-    """What ``fit`` was given: the vectors of every view, and what is known about the similarity of the items."""
+    """The arguments of ``fit``: the vectors of every view, and the given similarity of the items."""
 
     views: tuple[VectorBatches, ...]
     names: tuple[str, ...]
