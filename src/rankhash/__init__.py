@@ -106,7 +106,7 @@ _LATER = {
     "tuning": "Tuning tune",
     "vector_index": "VectorIndex",
 }
-"""Modules with their names that are imported when first asked for."""
+"""Names that are imported on first use, by module."""
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
 
 __all__ = [

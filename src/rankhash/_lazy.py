@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for, so that what is not used costs no time."""
+"""Names of a package that are imported on first use, so that unused modules cost no import time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def lazy_names(
     package: str, names: dict[str, Any], homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions ``__getattr__`` and ``__dir__`` of a package; ``homes`` has the module of each of its late names.
+    """The functions ``__getattr__`` and ``__dir__`` of a package; ``homes`` maps its lazy names to their modules.
 
-    ``names`` are the package's globals. A module of ``homes`` can be asked for by its own name as well.
+    ``names`` are the package's globals. The modules of ``homes`` are attributes of the package as well.
     """
     modules = {*homes.values()}
 

@@ -1,4 +1,4 @@
-"""Array types that signatures name; shapes stand in the docstrings."""
+"""Array types of signatures; docstrings state the shapes."""
 
 from __future__ import annotations
 

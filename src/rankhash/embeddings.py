@@ -1,4 +1,4 @@
-"""Sentence embeddings in one call: `quantize` makes them small, `semantic_search` finds the most similar ones."""
+"""Sentence embeddings in one call: `quantize` compresses them, `semantic_search` finds the most similar ones."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Hit(TypedDict):
 class QuantizedEmbeddings:
     """Embeddings as short codes, with the quantiser that made them; [`quantize`][rankhash.quantize] returns it.
 
-    ``quantizer.save(path)`` and ``numpy.save(path, codes)`` keep both, and
-    ``QuantizedEmbeddings(numpy.load(path), rankhash.load_hasher(path))`` brings them back.
+    ``quantizer.save(path)`` and ``numpy.save(path, codes)`` save both, and
+    ``QuantizedEmbeddings(numpy.load(path), rankhash.load_hasher(path))`` restores them.
     """
 
     codes: U8
@@ -54,7 +54,7 @@ class QuantizedEmbeddings:
         return int(self.codes.shape[1])
 
     def decode(self) -> F32:
-        """Embeddings ``(n, d)`` as they can be read from the codes."""
+        """The embeddings ``(n, d)`` decoded from the codes."""
         return self.quantizer.decode(self.codes).astype(np.float32)
 
     @cached_property
@@ -77,7 +77,7 @@ def quantize(
     n_bytes
         Bytes per embedding, 1 to 128; default 16. Sign bits take d / 8.
     random_state
-        Seed of everything that is drawn at random; default 0.
+        Seed of all random draws; default 0.
     verbose
         Whether a bar is shown on a terminal if learning takes longer than a second; default True.
 
@@ -108,15 +108,15 @@ def semantic_search(
     queries
         Embeddings of queries, (n_queries, d), or of one query, (d,).
     corpus
-        Embeddings, (n, d), which are compared exactly, or what [`quantize`][rankhash.quantize] made of them: then
-        scores are cosines with decoded embeddings.
+        Embeddings, (n, d), which are compared exactly, or the result of [`quantize`][rankhash.quantize]: then scores
+        are cosines with decoded embeddings.
     top_k
         Hits per query; default 10.
     rescore
-        With a quantised corpus, the embeddings themselves, (n, d), by whose cosine the best codes are compared again;
-        default None: codes only. A memory-mapped array is read only where it is needed.
+        With a quantised corpus, the original embeddings, (n, d), which re-rank the best codes by their cosine; default
+        None: codes only. Of a memory-mapped array only the candidates are read.
     rescore_multiplier
-        ``rescore`` compares this many times ``top_k`` embeddings; default 4.
+        Candidates of ``rescore``, as a multiple of ``top_k``; default 4.
 
     Returns
     -------

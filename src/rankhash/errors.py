@@ -16,7 +16,7 @@
     ├── StorageError (OSError)           a file cannot be read or written: full disk, read-only, closed, replaced
     │   └── BusyError                    timed out waiting for another writer
     ├── DeadlineError (TimeoutError)     a read was interrupted at its deadline
-    └── EngineError (RuntimeError)       another system cannot be reached, gave up, or lacks what is needed
+    └── EngineError (RuntimeError)       another system cannot be reached, failed, or lacks a requirement
         └── client.ServerError           a server refused a request
 """
 
@@ -92,7 +92,7 @@ class DeadlineError(RankhashError, TimeoutError):
 
 
 class EngineError(RankhashError, RuntimeError):
-    """Another system, such as a Dask cluster, cannot be reached, gave up, or lacks what is needed."""
+    """Another system, such as a Dask cluster, cannot be reached, failed, or lacks a requirement."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:

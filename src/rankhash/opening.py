@@ -1,4 +1,4 @@
-"""Opening a file of an index whose kind is not known."""
+"""Opening the file of an index of any kind."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def tune(
     random_state
         Seed of the folds and of the pairs, which are the same for all parameters; 0 by default.
     n_jobs
-        Fits that run in parallel, as joblib counts; None (the default) means 1.
+        Number of parallel fits, as for joblib; None (the default) means 1.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from .._types import F32, I32, I64, U8, U32
 from ._scan import empty_results
 
 PANEL = 16
-"""Rows of a matrix that stand side by side: ``panel[j, r]`` is element j of row r."""
+"""Rows per panel of a matrix: ``panel[j, r]`` is element j of row r."""
 
 CELL_BLOCK = 32
 """Codes in one block of a cell."""
@@ -23,9 +23,9 @@ ROW_TYPES = ("float32", "float16", "int8")
 
 @dataclass(frozen=True)
 class RowsView:
-    """Stored vectors: ``head`` and behind it the first rows of ``tail``, ``size`` in all; both (n, row bytes) uint8.
+    """Stored vectors: ``head``, then the first rows of ``tail``, ``size`` in total; both (n, row bytes) uint8.
 
-    ``dtype`` is one of ROW_TYPES; int8 rows are multiplied with their number in ``factors``.
+    ``dtype`` is one of ROW_TYPES; int8 rows are multiplied by their entry of ``factors``.
     """
 
     head: U8
@@ -37,7 +37,7 @@ class RowsView:
 
     @cached_property
     def native(self) -> _native.RowsView:
-        """The core's form of it; valid as long as this object lives."""
+        """The view as an object of the core; valid as long as this object lives."""
         return _native.RowsView(self.head, self.tail, self.size, self.factors, self.depth, ROW_TYPES.index(self.dtype))
 
 
@@ -49,11 +49,11 @@ class CellsView:
     (n_cells,) their squared lengths (zeros for ``product``), ``centers`` (n_cells, depth) the centroids themselves.
     ``axes`` are panels of directions with the same factor. Those of symbol s are ``first_axis[s]`` up to
     ``first_axis[s + 1]``, and ``decoder`` (n_axes, PANEL) has the coordinates of its PANEL rows along each of them.
-    What they decode is multiplied with the cell's number in ``scales``. ``offsets`` (n_cells, n_symbols, PANEL) are
+    Decoded residuals are multiplied by the cell's entry of ``scales``. ``offsets`` (n_cells, n_symbols, PANEL) are
     added to a query's tables in each cell.
     ``radii`` (n_cells,) are mean squared distances of the cell's vectors from its centroid.
-    Cell c has the first ``sizes[c]`` places from block ``first_block[c]`` on of ``blocks`` (n_blocks, n_symbols / 2,
-    CELL_BLOCK) and ``rows`` (n_blocks, CELL_BLOCK).
+    Cell c occupies the first ``sizes[c]`` positions from block ``first_block[c]`` on of ``blocks``
+    (n_blocks, n_symbols / 2, CELL_BLOCK) and ``rows`` (n_blocks, CELL_BLOCK).
     """
 
     product: bool
@@ -74,7 +74,7 @@ class CellsView:
 
     @cached_property
     def native(self) -> _native.CellsView:
-        """The core's form of it; valid as long as this object lives."""
+        """The view as an object of the core; valid as long as this object lives."""
         return _native.CellsView(
             self.product,
             self.depth,
@@ -96,13 +96,14 @@ class CellsView:
 
 @dataclass(frozen=True)
 class CellSearch:
-    """How far a search goes.
+    """The effort of a search.
 
     The cell of rank r (0 is the nearest) at the distance D_r is scanned if (r + 1) · (D_r / D_0)^exponent is at most
     ``effort``. ``n_candidates`` codes are re-ranked. ``exponent`` is even, and 0 for inner products.
 
     With u = D_0² / squared radius of the nearest cell and f = (min(u, ``far``) / ``usual``)^``growth``, at least 1, the
-    effort is f² times and the candidates are f times as many. With ``growth`` 0 (default) all queries go equally far.
+    effort is multiplied by f² and the number of candidates by f. With ``growth`` 0 (default), all queries have the same
+    effort.
     """
 
     k: int
@@ -115,7 +116,7 @@ class CellSearch:
 
 
 class CellStats(NamedTuple):
-    """What a search did, summed over its queries."""
+    """The work of a search, summed over its queries."""
 
     cells: int
     codes: int
@@ -124,7 +125,7 @@ class CellStats(NamedTuple):
 
 
 def as_panels(matrix: F32) -> F32:
-    """The rows of a matrix ``(n, depth)`` as panels ``(n_panels, depth, PANEL)``, with rows of 0 behind the last."""
+    """The rows of a matrix ``(n, depth)`` as panels ``(n_panels, depth, PANEL)``, padded with rows of 0."""
     n, depth = matrix.shape
     padded = np.zeros((-(-n // PANEL) * PANEL, depth), np.float32)
     padded[:n] = matrix
@@ -152,11 +153,11 @@ def search_cells(
     search: CellSearch,
     n_threads: int,
 ) -> tuple[I64, F32, CellStats]:
-    """Ids and distances ``(n_queries, k)`` of the nearest vectors found, and what that took.
+    """Ids and distances ``(n_queries, k)`` of the nearest vectors found, and the work of the search.
 
-    ``points`` are the queries relative to the centre of the cells, ``queries`` as the rows see them. ``ids`` are the
-    rows' ids, None if those are their numbers; ``passing`` has one bit per row, 1 = may be found. Distances are squared
-    Euclidean ones or negative inner products, of the codes if there are no rows.
+    ``points`` are the queries relative to the centre of the cells, ``queries`` those compared with rows. ``ids`` are
+    the ids of rows, or None if they equal the row numbers; ``passing`` has one bit per row, 1 = may be found. Distances
+    are squared Euclidean distances or negative inner products; without rows, those of the codes.
     """
     found_ids, distances = empty_results(len(queries), search.k)
     stats = _native.search_cells(
@@ -194,7 +195,7 @@ def rank_rows(
 ) -> tuple[I64, F32]:
     """Ids and distances ``(n_queries, k)`` of the nearest of each query's candidates ``(n_queries, m)``.
 
-    Candidates are numbers of rows; those below 0 are none.
+    Candidates are row numbers; negative numbers are ignored.
     """
     found_ids, distances = empty_results(len(queries), k)
     _native.rank_rows(rows.native, ids, product, candidates, queries, k, n_threads, found_ids, distances)

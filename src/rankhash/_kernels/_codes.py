@@ -30,13 +30,13 @@ def encode(
     arity: int,
     n_threads: int,
 ) -> tuple[U8, int]:
-    """Packed codes of the winners among ``(x - center)·w + bias``, and the first row that is not finite, or -1.
+    """Packed codes, the argmax of ``(x - center)·w + bias`` per symbol, and the first row that is not finite, or -1.
 
     ``vectors`` is (n, d) float32 and contiguous; ``projections`` is (rows, d), ``bias`` (rows,) and ``center`` (d,).
-    With n_symbols · arity rows, the rows of one symbol stand together and the first of the largest wins; with arity 2
-    and n_symbols rows, a symbol is 1 where its row is positive. Each projection is summed in the order of the
-    dimensions by fused multiply-adds, so that codes depend neither on the instruction set nor on the number of threads
-    nor on which vectors come together.
+    With n_symbols · arity rows, the rows of one symbol are consecutive, and the first of equal maxima wins. With arity
+    2 and n_symbols rows, a symbol is 1 where its row is positive. Each projection is summed in the order of the
+    dimensions by fused multiply-adds, so that codes depend neither on the instruction set, nor on the number of
+    threads, nor on the other vectors of the call.
     """
     codes = np.empty((len(vectors), packed_bytes(n_symbols, arity)), np.uint8)
     return codes, _native.encode(vectors, projections, bias, center, n_symbols, arity, n_threads, codes)
@@ -50,7 +50,7 @@ def project(vectors: F32, projections: F32, bias: F32 | None, center: F32 | None
 
 
 def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> tuple[U8, int]:
-    """Packed codes of the winners among products of entries of x, and the first row that is not finite, or -1.
+    """Packed codes, the argmax of products of entries of x, and the first row that is not finite, or -1.
 
     ``windows`` is (n_symbols, arity, degree): candidate k of symbol s is the product of ``x[windows[s, k]]``.
     """
@@ -89,11 +89,11 @@ def first_invalid_position(blocks: U8, size: int, n_symbols: int, arity: int) ->
 
 
 def allocate_blocks(n_codes: int, n_bits: int) -> U8:
-    """Cache-aligned room ``(n_blocks, n_bits, SLICE)`` for bit slices; `write_slices` clears a block first."""
+    """An uninitialised, cache-aligned array ``(n_blocks, n_bits, SLICE)``; `write_slices` clears a block first."""
     shape = (-(-n_codes // BLOCK), n_bits, SLICE)
     n_bytes = shape[0] * shape[1] * shape[2]
     try:
-        raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only this asks the system for huge pages
+        raw = np.empty(n_bytes + 64, np.uint8)  # not np.zeros: only np.empty requests huge pages
     except MemoryError as error:
         raise InvalidInputError(f"there is no memory for {n_codes:,} codes, {n_bytes:,} bytes") from error
     first = -raw.ctypes.data % 64

@@ -9,10 +9,10 @@ from .._types import F32, I64, INT64, U8, U64
 
 
 class JoinTables(NamedTuple):
-    """How near codes meet: in a bucket of a hash table over the bits of some runs of symbols.
+    """The hash tables of a join: near codes share a bucket of at least one table over the bits of some runs of symbols.
 
-    ``runs`` (n_runs, n_words) are disjoint masks of a code's bits. Bit r of an entry of ``tables`` stands for run r;
-    there must be an entry for every choice of as many runs as near codes agree in at least.
+    ``runs`` (n_runs, n_words) are disjoint masks of a code's bits. Near codes agree in at least m runs. ``tables`` has
+    an entry for every choice of m runs; bit r of an entry stands for run r.
     """
 
     runs: U64
@@ -20,8 +20,8 @@ class JoinTables(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """Which pairs are near: by ``weights`` (None: 1 per symbol) at most ``radius``, and in at most ``max_differing``
-    symbols."""
+    """The definition of near pairs: a distance of at most ``radius`` by ``weights`` (None: 1 per symbol), and at most
+    ``max_differing`` differing symbols."""
 
     radius: float
     weights: F32 | None
@@ -40,7 +40,7 @@ def join(
 ) -> tuple[I64, I64, F32] | None:
     """Positions (first, second) and distances of all near pairs in the order (first, second); None if over ``limit``.
 
-    First members are the codes ``span[0]`` … ``span[1] - 1``; second members are the codes behind the first one, or
+    First members are the codes ``span[0]`` … ``span[1] - 1``; second members are the codes after the first one, or
     ``others``.
     """
     found = _native.join(
@@ -60,5 +60,5 @@ def join(
 
 
 def connect(parents: I64, first: I64, second: I64) -> None:
-    """Join the sets of each pair's members in place: ``parents[i] <= i`` leads to the smallest member of i's set."""
+    """Union-find in place: merge the sets of each pair; ``parents[i] <= i`` leads to the smallest member of i's set."""
     _native.connect(parents, first, second)

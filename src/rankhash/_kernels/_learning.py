@@ -1,4 +1,4 @@
-"""Sums over pairs for learners, and refinement of a quantiser's symbols."""
+"""Sums over pairs of training points, and refinement of a quantiser's symbols."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PairTotals:
 
 
 def pad_columns(vectors: F32) -> F32:
-    """The vectors with zeros appended up to a multiple of 8 columns, as `train_pairs` takes them."""
+    """The vectors with zeros appended up to a multiple of 8 columns, the input of `train_pairs`."""
     missing = -vectors.shape[1] % 8
     return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors)
 
@@ -45,11 +45,11 @@ def train_pairs(
 ) -> PairTotals:
     """Learn one rank function from pairs ``(t, 2)`` in their order; changes ``weights`` and ``lag`` ``(arity, d)``.
 
-    Every pair takes a step from its largest rival (``rho`` is added to assignments that tell a similar pair
-    apart, ``lam`` to those that put a dissimilar one together) to the winners, or with ``hinge`` to the best
-    assignment without an error. The rate of pair t is ``rate + t * rate_step``. ``age`` counts the pairs since
-    averaging began and is negative before: the mean of the weights since then is ``weights - lag / age``.
-    ``d`` is a multiple of 8.
+    The rival of a pair is the assignment of symbols with the largest score plus loss; the loss is ``rho`` for different
+    symbols of a similar pair, ``lam`` for equal symbols of a dissimilar one. Every pair takes a step from the rival to
+    the winners, or with ``hinge`` to the best assignment without a loss. The rate of pair t is
+    ``rate + t * rate_step``. ``age`` counts the pairs since averaging began and is negative before; the mean of the
+    weights since then is ``weights - lag / age``. ``d`` is a multiple of 8.
     """
     options = (hinge, rho, lam, rate, rate_step, age)
     return PairTotals(*_native.train_pairs(vectors, pairs, labels, *options, weights, lag))
@@ -69,8 +69,8 @@ def pair_histograms(
 ) -> NDArray[np.float64]:
     """Histograms ``(n_kinds, n_bins)`` of the agreement ``(n, n)`` of pairs i < j, from 0 to ``top``, by label.
 
-    ``labels`` ``(n, n)`` are 0 to ``n_kinds - 1`` (2 kinds by default); others are left out. A pair is shared by the
-    two bins around it, so that the histograms change smoothly with the agreement.
+    ``labels`` ``(n, n)`` are 0 to ``n_kinds - 1`` (2 kinds by default); pairs with other labels are ignored. A pair is
+    divided linearly between its two nearest bins, so that the histograms are continuous in the agreement.
     """
     histograms = np.empty((n_kinds, n_bins))
     _native.pair_histograms(agreement, labels, top, n_threads, histograms)
@@ -78,10 +78,9 @@ def pair_histograms(
 
 
 def pair_slopes(agreement: F32, labels: U8, top: float, tables: F32, n_threads: int) -> F32:
-    """The entry of ``tables`` for each pair's label and the bin below its agreement, 0 if left out.
+    """The entry of ``tables`` for each pair's label and the bin below its agreement; 0 for ignored pairs.
 
-    ``tables`` ``(n_kinds, n_bins)`` has one row per label. The result takes the place of the agreement
-    ``(n, n)``, which is changed.
+    ``tables`` ``(n_kinds, n_bins)`` has one row per label. The result overwrites the agreement ``(n, n)``.
     """
     _native.pair_slopes(agreement, labels, top, tables, n_threads)
     return agreement
@@ -98,14 +97,14 @@ def refine(
     n_kicks: int,
     n_threads: int,
 ) -> None:
-    """Change ``symbols`` ``(n, n_symbols)`` where a decoder's sum of rows describes the vectors better then.
+    """Improve ``symbols`` ``(n, n_symbols)`` of an additive quantiser in place, by iterated local search.
 
-    ``costs`` ``(n, rows)`` are |c|² - 2 x·c for each row c of the decoder, ``products`` ``(rows, rows)`` 2 c·c', and 0
-    for rows of the same symbol. What becomes smaller is |x - Σ c|² + penalty · (Σ products - Σ ``crossing``)², with
-    the second sum over all pairs of chosen rows and the third, of ``crossing`` ``(rows,)``, over the chosen rows.
+    The loss is |x - Σ c|² + penalty · (Σ products - Σ crossing)². The first and third sums are over the rows that the
+    symbols choose, the second over all pairs of them. ``costs`` ``(n, rows)`` are |c|² - 2 x·c for each row c of the
+    decoder, ``products`` ``(rows, rows)`` 2 c·c', and 0 for rows of the same symbol; ``crossing`` is ``(rows,)``.
 
-    One symbol after another takes its best value, at most ``n_sweeps`` times over; then some are changed at random
-    and the sweeps begin again, ``n_kicks`` times, and the better outcome stays.
+    A descent sets one symbol after another to its best value, for at most ``n_sweeps`` sweeps. Then ``n_kicks`` times
+    some symbols are changed at random, followed by another descent; the better result is kept.
     """
     arity = costs.shape[1] // symbols.shape[1]
     _native.refine(costs, products, crossing, penalty, arity, n_sweeps, n_kicks, n_threads, symbols)

@@ -16,7 +16,7 @@ Nearest = TypeVar("Nearest", bound=tuple[Any, ...])
 Within = TypeVar("Within", bound=tuple[Any, ...])
 
 ROW_PADDING = 8
-"""Bytes behind the last row of a hash table."""
+"""Bytes after the last row of a hash table."""
 
 LOOKUP_STATS = ("probes", "buckets", "candidates", "duplicates", "hits", "radius", "scanned", "cost", "nanoseconds")
 """Counters of look-up per query."""
@@ -30,11 +30,11 @@ class Weights(NamedTuple):
 
 
 class Segment:
-    """Hash tables over the codes at the positions ``start`` … ``start + size - 1``; never changed once made.
+    """Immutable hash tables over the codes at the positions ``start`` … ``start + size - 1``.
 
-    ``spans`` are the runs of symbols (first, count) that make the keys; for each of them there are ``offsets``
-    (n_keys + 1,) of the buckets, ``places`` (size,): positions without ``start``, and ``rows``: the packed codes in the
-    same order, and `ROW_PADDING` bytes.
+    ``spans`` are the runs of symbols (first, count) whose values are the keys. Each has ``offsets`` (n_keys + 1,) of
+    the buckets, ``places`` (size,), which are positions minus ``start``, and ``rows``: the packed codes in the same
+    order, followed by `ROW_PADDING` bytes.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ def build_segment(
 ) -> Segment | None:
     """Hash tables over ``size`` codes from ``start`` on, a multiple of BLOCK; a span has at most 2^31 keys.
 
-    ``stopped`` is asked before each table; if it says so, there is no segment.
+    ``stopped`` is called before each table; if it returns True, the result is None.
     """
     arrays = []
     for span in spans:
@@ -93,8 +93,9 @@ def _empty_table(view: CodesView, size: int, span: tuple[int, int]) -> KeyArrays
 class TablesView:
     """The input of look-up: the codes, hash tables over the first ``n_sealed`` of them, and later changes.
 
-    ``stale`` has a bit a position whose code is no longer that of the tables, or is None; ``changed`` are the codes of
-    those positions. ``native`` is the core's form of it; valid as long as this object lives.
+    ``stale`` has one bit per position, 1 = its code has changed since the tables were built, or is None; ``changed``
+    are the codes of those positions. ``native`` is the view as an object of the core; valid as long as this object
+    lives.
     """
 
     def __init__(
@@ -109,9 +110,9 @@ class TablesView:
 class SingleQuery(Generic[Nearest, Within]):
     """The fast path of single queries without weights or filters: one call, since they take a few microseconds.
 
-    ``search(codes, k, n_threads)`` and ``search_radius(codes, radius, n_threads)`` give None to arguments that are not
-    plain (the slow path explains or takes them), and False to a query that is better scanned. ``budgets`` has
-    pairs (k up to which, units); ``kinds`` are the classes of the answers.
+    ``search(codes, k, n_threads)`` and ``search_radius(codes, radius, n_threads)`` return None for arguments of unusual
+    types, which are left to the slow path, and False for a query that is better scanned. ``budgets`` has pairs
+    (largest k, units); ``kinds`` are the classes of the answers.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ def lookup(
 ) -> tuple[I64, F32]:
     """As `search`, through hash tables; a query that would cost more than ``budget`` units is scanned.
 
-    ``weights`` are what differing symbols cost; ``stats`` is None or takes `LOOKUP_STATS` a query.
+    ``weights`` are the costs of differing symbols; ``stats`` is None, or receives `LOOKUP_STATS` per query.
     """
     ids, distances = empty_results(len(codes), k)
     if weights is None:

@@ -1,4 +1,4 @@
-"""A client of `rankhash serve` that needs only NumPy: `Client`, and `RemoteCollection` for what it serves."""
+"""A client of `rankhash serve` that needs only NumPy: `Client`, and `RemoteCollection` for a served collection."""
 
 from ._http import ServerError
 from .client import Client

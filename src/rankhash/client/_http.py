@@ -1,4 +1,4 @@
-"""Requests over kept connections, one per thread: repeated where that is safe, errors as exceptions."""
+"""Requests over persistent connections, one per thread: repeated where that is safe, errors as exceptions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 from ..errors import EngineError, FilterError, InvalidInputError, RankhashError, TakenIdError, UnknownIdError
 
 LARGEST_ANSWER = 1 << 28  # bytes
-LONGEST_WAIT = 10.0  # seconds between two tries
-KEPT = 5.0  # seconds for which a connection is used again: servers close idle ones
-AGAIN = (429, 503)  # nothing was changed: the server is busy
+LONGEST_WAIT = 10.0  # seconds between two attempts
+KEPT = 5.0  # seconds after which an idle connection is replaced, since servers close it
+AGAIN = (429, 503)  # statuses of a busy server, which has changed nothing
 
 
 class ServerError(EngineError):
-    """The server refused a request; `status` is HTTP's, `code` and `hint` are the server's words."""
+    """The server refused a request; `status` is the HTTP status, `code` and `hint` come from the server's answer."""
 
     def __init__(self, message: str, status: int, code: str, hint: str | None) -> None:
         super().__init__(f"{message} ({hint})" if hint else message)
@@ -32,7 +32,7 @@ class ServerError(EngineError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said."""
+    """The answer to a request."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -61,7 +61,7 @@ class Transport:
         self._open: set[http.client.HTTPConnection] = set()
 
     def ask(self, method: str, path: str, body: bytes | None = None, *, repeat: bool = True, **headers: str) -> Answer:
-        """The answer to a request; ``repeat`` (True) says that sending it twice does no harm."""
+        """The answer to a request; ``repeat`` (default True): whether it may be sent twice."""
         sent = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
         for turn in range(self._retries + 1):
             last = turn == self._retries
@@ -116,7 +116,7 @@ class Transport:
 
 @contextlib.contextmanager
 def as_described() -> Iterator[None]:
-    """An EngineError instead of whatever comes of an answer that is JSON, but not of the form that servers send."""
+    """Turn any error from an answer of an unexpected form into an EngineError."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -126,13 +126,13 @@ def as_described() -> Iterator[None]:
 
 
 def _wait(turn: int, told: str | None) -> None:
-    """Wait as long as the server asks for; else twice as long each time, with random jitter."""
+    """Wait for the time in the server's Retry-After header, else with exponential backoff and random jitter."""
     seconds = float(told) if told is not None and told.isascii() and told.isdecimal() else 0.1 * 2**turn
     time.sleep(min(seconds, LONGEST_WAIT) * random.uniform(0.5, 1.0))
 
 
 def _error(answer: Answer) -> RankhashError:
-    """The exception for an answer with a status of 400 or more; what a collection raises, too, where there is one."""
+    """The exception for an answer with a status of 400 or more, where possible the one that a collection raises."""
     try:
         detail = answer.json()["error"]
         code, message, hint = str(detail["code"]), str(detail["message"]), detail.get("hint")

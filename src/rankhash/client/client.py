@@ -20,14 +20,14 @@ class Client:
     Parameters
     ----------
     url
-        Where the server is; default ``"http://127.0.0.1:8000"``. A path is put before every request's.
+        The address of the server; default ``"http://127.0.0.1:8000"``. A path in it becomes a prefix of all requests.
     token
-        The server's token; default None. Changes need it, and so does everything on a server for other machines.
+        The server's token; default None. Changes need it, and so do all requests to a server on another machine.
     timeout
-        Seconds to wait for the server, per try; default 30.
+        Seconds to wait for the server, per attempt; default 30.
     retries
-        How often a request is tried again if the server is busy (always), or the connection breaks (where a second
-        request does no harm); default 3.
+        Largest number of repetitions of a request if the server is busy, or if the connection breaks and the request
+        may be sent twice; default 3.
 
     Examples
     --------
@@ -69,13 +69,13 @@ class Client:
             return listed
 
     def limits(self) -> dict[str, float]:
-        """The limits of requests, such as ``batch``: how many queries or items one request may have."""
+        """The limits of requests, such as ``batch``: the largest number of queries or items per request."""
         with as_described():
             limits: dict[str, float] = self._served()["limits"]
             return limits
 
     def collection(self, name: str) -> RemoteCollection:
-        """The collection of that name; whether it is there is seen with the first request."""
+        """The collection of that name; the first request raises an error if it does not exist."""
         return RemoteCollection(self._transport, quote(name, safe=""), self.limits)
 
     def create(
@@ -88,9 +88,9 @@ class Client:
         name
             Letters, digits, - and _; it must not be taken.
         metric
-            How vectors are compared: ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``.
+            The metric of vectors: ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``.
         recall
-            The share of the true neighbours that searches find on average; default 0.95.
+            The fraction of the true neighbours that searches find on average; default 0.95.
         store_vectors
             ``"float32"`` (default) or ``"float16"``.
         """

@@ -29,7 +29,7 @@ class Match(NamedTuple):
     id: Id
     distance: float
     metadata: dict[str, Any] | None
-    """None unless it was asked for."""
+    """None unless requested."""
 
 
 class RemoteCollection:
@@ -63,7 +63,7 @@ class RemoteCollection:
         vectors
             Query vectors, one per row, or a single one.
         k
-            How many items per query; default 10.
+            Number of items per query; default 10.
         where
             A filter over the metadata; default None: all items.
         metadata
@@ -87,7 +87,7 @@ class RemoteCollection:
         return _matches(self._send("POST", "/search", body), len(body["ids"]))
 
     def search_arrays(self, vectors: ArrayLike, k: int = 10, *, where: str | None = None, **options: Any) -> Neighbors:
-        """As `search`, for collections whose ids are integers: arrays, sent and answered as bytes, which is faster.
+        """As `search`, for collections with integer ids: arrays in a binary format, which is faster.
 
         Parameters as in [`search`][rankhash.client.RemoteCollection.search].
         """
@@ -118,7 +118,7 @@ class RemoteCollection:
         return item
 
     def items(self, *, where: str | None = None, page: int = 500) -> Iterator[dict[str, Any]]:
-        """All items, or those that pass ``where`` (default None); ``page`` (default 500) of them per request."""
+        """All items, or those that match ``where`` (default None); ``page`` (default 500) items per request."""
         page, offset = check_integer("page", page), 0
         while True:
             asked = {"offset": offset, "limit": page} | ({} if where is None else {"where": where})
@@ -138,9 +138,9 @@ class RemoteCollection:
     ) -> list[Id]:
         """Add items and return their ids. Each request is durable as a whole when it returns.
 
-        Many items take several requests: if one fails, those before it have been kept. With ``ids`` (default None: the
-        next numbers) such a call can be repeated as [`upsert`][rankhash.client.RemoteCollection.upsert]. ``metadata``
-        (default None) has a dict or None per vector.
+        Many items take several requests: if one fails, the items of earlier requests are stored. With ``ids`` (default
+        None: the next numbers) such a call can be repeated as [`upsert`][rankhash.client.RemoteCollection.upsert].
+        ``metadata`` (default None) has a dict or None per vector.
         """
         return self._put(_rows(vectors), ids, metadata, upsert=False)
 
@@ -150,11 +150,11 @@ class RemoteCollection:
         ids: Sequence[Id],
         metadata: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
-        """Replace the items whose ids are there, and add the others; ``metadata`` (default None) as in `add`."""
+        """Replace the items whose ids exist, and add the others; ``metadata`` (default None) as in `add`."""
         self._put(_rows(vectors), ids, metadata, upsert=True)
 
     def delete(self, ids: Sequence[Id] | None = None, *, where: str | None = None) -> int:
-        """Delete items by ``ids``, or all that pass ``where`` (both None by default); how many those were."""
+        """Delete items by ``ids`` or all that match ``where`` (both None by default); return the number of them."""
         given = {"ids": None if ids is None else _plain(ids), "where": where}
         body = {name: value for name, value in given.items() if value is not None}
         answer = self._send("DELETE", "/items", body, repeat=False)
@@ -190,7 +190,7 @@ class RemoteCollection:
         return self._transport.ask(method, self._path + path, data, repeat=repeat, content_type=JSON)
 
     def _batches(self, rows: F32, k: int) -> Iterator[F32]:
-        """Parts of the rows that one request may have, by the server's limits."""
+        """The rows in parts within the server's limits of one request."""
         if self._limits is None:
             self._limits = self._ask_limits()
         limits, per_row = self._limits, 24 * rows.shape[1] + 4096  # bytes of a row in JSON, with its metadata
@@ -231,7 +231,7 @@ def _match(one: dict[str, Any]) -> Match:
 
 
 def _arrays(answer: Answer) -> tuple[Any, Any]:
-    """Ids and distances of a binary answer, after making sure that it is as long as it says."""
+    """Ids and distances of a binary answer, whose length is checked first."""
     try:
         n, k = (int(part) for part in answer.headers["x-rankhash-shape"].split(","))
         if n < 0 or k < 0 or len(answer.body) != 12 * n * k:

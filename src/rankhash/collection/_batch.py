@@ -35,7 +35,7 @@ class Batch:
     def of_vectors(
         cls, encoding: Encoding, vectors: Any, ids: Any, metadata: Any, view: int | str | None = None
     ) -> Batch:
-        """A batch of vectors of a view (None: the first or only one), encoded as the collection does it."""
+        """A batch of vectors of a view (None: the first or only one), encoded by the collection's encoding."""
         codes, stored = encoded(encoding.of_view(view), vectors)
         return replace(cls._checked(encoding, vectors, codes, stored, ids, metadata), view=view)
 

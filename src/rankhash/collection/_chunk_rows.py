@@ -1,4 +1,4 @@
-"""Single numbers in chunks: which of them are there, and their rows."""
+"""Look-up of single numbers in chunks: which of them exist, and their rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _look_up_in(connection: sqlite3.Connection, last: int, numbers: I64) -> tupl
 
 
 def rows_of(connection: sqlite3.Connection, format: RowFormat, numbers: I64) -> U8:
-    """The rows ``(n, n_bytes)`` of ascending numbers, all of which must be there; checked."""
+    """The rows ``(n, n_bytes)`` of ascending numbers, all of which must exist; checked."""
     rows = np.empty((len(numbers), format.n_bytes), np.uint8)
     done = 0
     while done < len(numbers):

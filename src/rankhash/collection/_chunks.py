@@ -7,7 +7,7 @@ The table ``chunks`` holds the codes of all items, ``vector_chunks`` their vecto
     number    0 ……… last │ ……… last │ … │ … │.│.│      a change appends; nothing before it is touched
               about 1 MB each         small: 16 of about the same size are merged into one
 
-A chunk holds consecutive numbers (``numbers`` is NULL) or, after rows were dropped from it, the numbers that are left.
+A chunk holds consecutive numbers (``numbers`` is NULL) or, after rows were dropped from it, the remaining numbers.
 ``named`` has one bit per code: 1 if the item has a row in ``items``. It is NULL if no item of the chunk has one, and
 always in ``vector_chunks``.
 """
@@ -39,7 +39,7 @@ MERGE_FACTOR = 16
 
 @dataclass(frozen=True)
 class RowFormat:
-    """One of the two tables, and what a row of its chunks must be."""
+    """One of the two tables, and the form of the rows of its chunks."""
 
     table: str
     column: str
@@ -135,7 +135,7 @@ def rewrite(
 ) -> None:
     """Replace neighbouring chunks by as few as possible, without the rows of removed numbers.
 
-    With ``after`` (None: the same format) and ``encode`` all items get new rows, which ``encode`` makes of ascending
+    With ``after`` (None: the same format) and ``encode``, all items get new rows: ``encode`` returns those of ascending
     numbers.
     """
     waiting: Parts = []
@@ -158,7 +158,7 @@ def all_lasts(connection: sqlite3.Connection, format: RowFormat) -> list[int]:
 
 
 def write_full(connection: sqlite3.Connection, format: RowFormat, waiting: Parts, *, also_rest: bool = False) -> Parts:
-    """Write all full chunks, with ``also_rest`` (False) also the rest; returns what was not written."""
+    """Write all full chunks, with ``also_rest`` (False) also the rest; return the rows that were not written."""
     if not waiting:
         return []
     numbers, named, rows = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
@@ -192,7 +192,7 @@ def _merge_tail(connection: sqlite3.Connection, format: RowFormat) -> None:
 
 
 def _leading(rows: list[tuple[int, int]], limit: int) -> list[int]:
-    """The chunks at the beginning that hold fewer rows than ``limit``."""
+    """The leading chunks with fewer rows than ``limit``."""
     return [last for last, _ in takewhile(lambda row: row[1] < limit, rows)]
 
 
@@ -235,7 +235,7 @@ def _checked(row: tuple[Any, ...], format: RowFormat) -> Chunk:
 
 
 def have_sizes(n: int, numbers: bytes | None, named: bytes | None) -> bool:
-    """Whether the columns of a chunk, as far as it has them, are those of ``n`` codes."""
+    """Whether the columns of a chunk that are not NULL have the sizes of ``n`` codes."""
     return (numbers is None or len(numbers) == 8 * n) and (named is None or len(named) == -(-n // 8))
 
 

@@ -32,10 +32,10 @@ PRAGMAS = (
 )
 
 STEPS = 20_000
-"""Instructions of SQLite's virtual machine, about a millisecond, between two looks at the clock"""
+"""Instructions of SQLite's virtual machine between two checks of the deadline, about a millisecond"""
 
 _inherited: list[sqlite3.Connection] = []
-"""Connections of the parent process: after a fork, SQLite allows neither to use nor to close them"""
+"""Connections of the parent process, which a child process must neither use nor close after a fork"""
 
 
 class Connections:
@@ -102,7 +102,7 @@ class Connections:
             raise StorageError(f'{self.path} was opened for reading; open it with mode="rw" to change it')
 
     def check_file(self) -> None:
-        """Raise if the path no longer leads to the open file: what is written now would be lost."""
+        """Raise if the path no longer leads to the open file: later changes would be lost."""
         if self._inode is not None and _inode(self.path) != self._inode:
             raise StorageError(f"{self.path} was deleted or replaced by another file; open it again")
 

@@ -42,7 +42,7 @@ class Database:
     def create(
         cls, path: str, hasher: Hasher | None, store_vectors: str | None, metric: str, recall: float, timeout: float
     ) -> Database:
-        """A new file; after a failure there is none."""
+        """A new file; a failure leaves no file behind."""
         settings: Settings = {
             "hasher": NO_HASHER if hasher is None else hasher_to_bytes(hasher),
             "store_vectors": store_vectors or NO_VECTORS,

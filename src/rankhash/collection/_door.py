@@ -1,4 +1,4 @@
-"""Queries and vectors as people have them, made into what the strict door takes."""
+"""Conversion of queries and vectors in convenient forms into the strict form of `as_vectors`."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ._encoding import Encoding
 
 
 def as_queries(encoding: Encoding, vectors: Any) -> F32:
-    """Queries ``(n, n_features)``: one vector is one query, and an empty list is none."""
+    """Queries ``(n, n_features)``, from several vectors, from a single vector, or from an empty list."""
     return as_rows(np.atleast_2d(vectors) if _is_one(vectors) else vectors, encoding.n_features)
 
 
 def as_rows(vectors: Any, n_features: int | None) -> F32:
-    """Vectors ``(n, n_features)``, also if there are none."""
+    """Vectors ``(n, n_features)``, where n may be 0."""
     if is_empty(vectors):
         return np.empty((0, n_features or 0), np.float32)
     return as_vectors(vectors, n_features=n_features, owner="this collection")
 
 
 def _is_one(vectors: Any) -> bool:
-    """Whether it is one vector: a list of numbers, or an array of one dimension."""
+    """Whether ``vectors`` is a single vector: a list of numbers, or an array of one dimension."""
     if hasattr(vectors, "ndim"):
         return bool(vectors.ndim == 1 and vectors.size > 0)
     return isinstance(vectors, (list, tuple)) and len(vectors) > 0 and np.ndim(vectors[0]) == 0
 
 
 def is_empty(vectors: Any) -> bool:
-    """Whether it holds no vectors."""
+    """Whether ``vectors`` holds no vectors."""
     if hasattr(vectors, "shape"):
         return len(vectors.shape) in (1, 2) and vectors.shape[0] == 0
     return isinstance(vectors, (list, tuple)) and not len(vectors)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .snapshot import Snapshot
 
 _BATCH = 256
-"""Items whose neighbours are looked for at once."""
+"""Items whose neighbours are searched at once."""
 
 
 class ItemPairs(NamedTuple):
@@ -41,7 +41,7 @@ class ItemPairs(NamedTuple):
 
 
 def pairs_of_items(items: Collection, radius: float, max_pairs: int | None) -> ItemPairs:
-    """All pairs of items that are near by code, or without a hasher by distance, in the order in which they came."""
+    """All pairs of near items, by codes or, without a hasher, by true distance, in the order of insertion."""
     with items.snapshot() as now:
         names = now.ids()
         kept = now.get(names, vectors=items.hasher is None)
@@ -56,7 +56,7 @@ def pairs_of_items(items: Collection, radius: float, max_pairs: int | None) -> I
 
 
 def groups_of_items(items: Snapshot, view: View, radius: float, max_pairs: int | None) -> list[list[Id]]:
-    """Groups of two or more items that near pairs connect, each in the order in which its items came."""
+    """Groups of two or more items that near pairs connect, each in the order of insertion."""
     if items.layout is not None:
         groups = duplicate_groups(view.index, check_radius(radius, "radius"), max_pairs=max_pairs).groups
         names = iter(view.names(np.concatenate([np.empty(0, np.int64), *groups])))
@@ -99,12 +99,12 @@ def pairs_with_items(items: Collection | Snapshot, vectors: Any, radius: float) 
 def without_duplicates(
     items: MaintenanceMethods, vectors: Any, ids: Any, metadata: Any, radius: float
 ) -> tuple[F32, list[Id] | None, list[Any] | None]:
-    """Vectors, ids and metadata of those rows that are not near an item or an earlier row that is left."""
+    """Vectors, ids and metadata of the rows that are near neither an item nor an earlier remaining row."""
     rows = as_vectors(vectors)
     names = None if ids is None else _items.as_ids(ids, len(rows))
     described = None if metadata is None else _metadata.as_dicts(metadata, len(rows))
     if described is not None:
-        _metadata.as_texts(described, len(rows))  # so that mistakes in what is left out are errors, too
+        _metadata.as_texts(described, len(rows))  # mistakes in dropped rows are errors as well
     kept = _new_rows(items, rows, check_radius(radius, "skip_duplicates"))
     chosen = np.flatnonzero(kept).tolist()
     return (

@@ -1,6 +1,6 @@
-"""How a collection encodes its items: its hasher or what it learned by itself, its metric, its vectors.
+"""The encoding of a collection: its hasher, or the cells and codes that it learned; its metric; its vectors.
 
-The counter ``encoding`` of the file goes up with every change of it, so that readers know when to read it again.
+The counter ``encoding`` of the file increases with every change of the encoding, upon which readers read it again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Encoding:
     n_features: int | None
     """None while nothing was added to a collection without a hasher"""
     learned: Learned | None = None
-    """What a collection without a hasher has learned"""
+    """Cells and codes learned by a collection without a hasher; None before"""
 
     @property
     def in_rows(self) -> bool:
@@ -59,7 +59,7 @@ class Encoding:
 
     @property
     def vector_kind(self) -> str:
-        """How vectors are stored, for a collection that stores them."""
+        """The type of stored vectors; only for a collection that stores them."""
         assert self.store_vectors is not None
         return self.store_vectors
 
@@ -80,7 +80,7 @@ class Encoding:
         return _vectors.vector_format(self.store_vectors, self.n_features)
 
     def encode(self, vectors: F32) -> U8:
-        """What the table ``chunks`` holds of vectors."""
+        """The rows of vectors in the table ``chunks``."""
         if self.hasher is not None:
             return self.hasher.encode(vectors) if len(vectors) else np.empty((0, self.codes.n_bytes), np.uint8)
         return np.empty((len(vectors), 0), np.uint8) if self.learned is None else self.learned.encode(vectors)
@@ -97,7 +97,7 @@ class Encoding:
         return replace(self, hasher=self.hasher.view_hasher(place), n_features=self.hasher.n_features_[place])
 
     def with_learned(self, learned: Learned) -> Encoding:
-        """The same encoding with something else learned; the transaction that stores it gives it its number."""
+        """The same encoding with other learned cells and codes; the transaction that stores it assigns its number."""
         return replace(self, learned=learned)
 
     def new_replica(self) -> NumberedVectors | None:
@@ -132,7 +132,7 @@ def read_encoding(connection: sqlite3.Connection, counters: Counters, path: str)
 
 
 def write_encoding(connection: sqlite3.Connection, encoding: Encoding) -> None:
-    """Store the hasher or what was learned; the other settings never change."""
+    """Store the hasher or the learned cells and codes; the other settings never change."""
     hasher, learned = encoding.hasher, encoding.learned
     write_setting(connection, "hasher", NO_HASHER if hasher is None else hasher_to_bytes(hasher))
     if learned is None:

@@ -1,4 +1,4 @@
-"""Items of a collection into a file for other programs: .parquet, .jsonl, or the codes as .npy."""
+"""Export of items to a file for other programs: .parquet, .jsonl, or the codes as .npy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Results of filters, kept for their next use: only items that came since are tested again.
+"""A cache of the results of filters: only items added since are tested again.
 
-A result is a set of numbers: those that pass, or (for a filter that passes items without metadata) those that do not.
+A result is a set of numbers: those that match or, for a filter that items without metadata match, those that do not.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class _Entry:
     """The result of one filter as of one generation."""
 
     excluded: bool
-    """Whether ``numbers`` are those that do not pass"""
+    """Whether ``numbers`` are those that do not match"""
     numbers: I64
     upto: int
-    """Numbers below it were tested"""
+    """All numbers below it have been tested"""
     generation: int
     bits: U8
     """The result as one bit per item of the index at ``generation``"""
@@ -59,10 +59,10 @@ class FilterCache:
         self._lock = threading.Lock()  # held for a few dictionary operations, never while SQL runs
         self._rows_counted = False
         self._looked: dict[str, int | None] = {}
-        """Up to which number no item has a field, by its path; None if one has"""
+        """By path of a field: the number below which no item has the field; None if an item has it"""
 
     def result(self, connection: sqlite3.Connection, replica: Replica, expression: str, counters: Counters) -> _Entry:
-        """The items that pass, and the fields that no item has."""
+        """The items that match, and the fields that no item has."""
         tree = parse(expression)
         with self._lock:
             entry = self._entries.get(expression)
@@ -79,7 +79,7 @@ class FilterCache:
         return entry
 
     def _is_known(self, connection: sqlite3.Connection, path: str, counters: Counters) -> bool:
-        """Whether some item has had the field; only items that came since the last look are looked at."""
+        """Whether some item has had the field; only items added since the last test are tested."""
         looked = self._looked.get(path, 0)
         if looked is not None:
             query = "SELECT 1 FROM items WHERE number >= ? AND json_type(metadata, ?) IS NOT NULL LIMIT 1"
@@ -120,7 +120,7 @@ def _evaluated(
     parameters: list[object],
     next_number: int,
 ) -> _Entry:
-    """The result of the condition; ``entry`` is what is known of it already."""
+    """The result of the condition; ``entry`` is its earlier result, if any."""
     if entry is None:
         without_metadata = f"SELECT {condition} FROM (SELECT NULL AS metadata, -1 AS number)"
         excluded = bool(connection.execute(without_metadata, parameters).fetchone()[0])

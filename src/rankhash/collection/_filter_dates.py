@@ -1,4 +1,4 @@
-"""Dates in filters: a day, minute or second stands for all ISO 8601 texts that begin with it, sorted as time is."""
+"""Dates in filters: a day, minute or second matches all ISO 8601 texts that begin with it, which sort by time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from ._filter_tree import Between, Compare, Filter, Not
 
 LAST = "~"
-"""Sorts behind all characters that continue a date in ISO 8601, such as T, a space and digits"""
+"""Sorts after all characters that continue a date in ISO 8601, such as T, a space and digits"""
 
 
 def by_date(path: str, sign: str, date: str) -> Filter:
@@ -25,7 +25,7 @@ def by_date(path: str, sign: str, date: str) -> Filter:
 
 
 def mistake_in(date: str) -> str | None:
-    """Why there is no such date; None if there is."""
+    """The reason why a date is invalid; None if it is valid."""
     try:
         datetime.fromisoformat(date)
     except ValueError as error:

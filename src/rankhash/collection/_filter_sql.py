@@ -1,7 +1,7 @@
 """A filter's tree as an SQL condition with parameters.
 
-No text of a filter gets into SQL: fields are handed over as JSON paths, values as parameters. Every test is true or
-false, never unknown: a test of a missing field, or of a value of another type, is false.
+No text of a filter becomes SQL: fields are passed as JSON paths, values as parameters. Every test is true or false,
+never unknown: a test of a missing field, or of a value of another type, is false.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _joined(parts: list[Sql], word: str) -> Sql:
 
 
 def _contains(tree: Contains) -> Sql:
-    """A test of the elements of a list, which no index serves."""
+    """A test of the elements of a list, for which there is no index."""
     kind = _kind_of(tree.value)
     names = {"true"} if tree.value is True else {"false"} if tree.value is False else _names(kind)
     found = f"type IN ({', '.join(repr(name) for name in sorted(names))})"
@@ -59,7 +59,7 @@ def _names(kind: int) -> set[str]:
 
 
 def _test(tree: Compare | In | Between | Like | Exists) -> Sql:
-    """A test of a field without an index: the JSON text is read."""
+    """A test of a field without an index, by its JSON text."""
     if isinstance(tree, Exists):
         return "(json_type(metadata, ?) IS NOT NULL)", [tree.path]
     kinds = [(kind, *_value_test(tree, kind)) for kind in sorted(_kinds_of(tree))]
@@ -103,7 +103,7 @@ def _kind_of(value: Value) -> int:
 
 
 def _value_test(tree: Compare | In | Between | Like, kind: int) -> Sql:
-    """The condition on a value of the kind; empty for null, which has one value only."""
+    """The condition on a value of the kind; empty for null, which has only one value."""
     if kind == KINDS["null"]:
         return "", []
     if isinstance(tree, Compare):

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 
 MAX_SECONDS = 10.0
-"""Longest time that a fork waits for transactions of other threads; then it goes on without them"""
+"""Longest time that a fork waits for transactions of other threads; afterwards it proceeds"""
 
 
 class ForkGate:
@@ -22,14 +22,14 @@ class ForkGate:
         self.reset()
 
     def reset(self) -> None:
-        """Start with no thread but the calling one, as in a new process."""
+        """Reset to the calling thread alone, as in a new process."""
         self._changed = threading.Condition(threading.Lock())
         self._users: dict[int, int] = {}
         self._n_forking = 0
 
     @contextlib.contextmanager
     def using_sqlite(self) -> Iterator[None]:
-        """Count the calling thread, which may be counted already; it waits for the end of a fork."""
+        """Count the calling thread, also if it is counted already; waits for the end of a fork."""
         me = threading.get_ident()
         gate = self._changed
         with gate:
@@ -39,7 +39,7 @@ class ForkGate:
         try:
             yield
         finally:
-            if gate is self._changed:  # otherwise this is a child process, which counts anew
+            if gate is self._changed:  # otherwise this is a child process, whose count was reset
                 with gate:
                     self._users[me] -= 1
                     if not self._users[me]:
@@ -54,7 +54,7 @@ class ForkGate:
             self._changed.wait_for(lambda: not self._users.keys() - {me}, MAX_SECONDS)
 
     def after_in_parent(self) -> None:
-        """Let other threads go on."""
+        """Let other threads continue."""
         with self._changed:
             self._n_forking -= 1
             self._changed.notify_all()

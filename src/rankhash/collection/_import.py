@@ -1,4 +1,4 @@
-"""Items of a file into a collection: files of vectors, and files that a collection exported."""
+"""Import of items from files of vectors and from exported files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._encoding import Encoding
 
 Progress = Callable[[int], object]
 Current = Callable[[], Encoding]
-"""The encoding at the moment; the first batch of a collection without a hasher changes it"""
+"""Returns the current encoding, which the first batch of a collection without a hasher changes"""
 
 MAX_ROWS = 16_384
 """Items of exported codes in one batch"""

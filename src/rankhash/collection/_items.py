@@ -31,10 +31,10 @@ _TEXTS = (str, type(None))
 _PART = 20_000  # values handed to SQLite at once
 
 _SUSPECT = re.compile(r"\\u[dD]|[0-9][eE]|[0-9]{300}")
-"""Escaped surrogates and numbers that may be infinite: parsed metadata are encoded once more, which refuses both"""
+"""Escaped surrogates and possibly infinite numbers; such metadata are parsed and encoded again, which refuses both"""
 
 
-# -- checks at the door --------------------------------------------------------------------------------------------
+# -- checks of arguments -------------------------------------------------------------------------------------------
 
 
 def as_ids(ids: Iterable[Any] | ArrayLike, n: int | None = None, *, unique: bool = True) -> list[Id]:
@@ -180,7 +180,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def delete(connection: sqlite3.Connection, numbers: I64) -> int:
-    """Delete the rows of numbers; returns how many there were."""
+    """Delete the rows of numbers; return their number."""
     deleted = 0
     for some in _parts(numbers.tolist()):
         values = (encode(some),)

@@ -1,11 +1,11 @@
-"""A collection without a hasher learns by itself: in a thread of its own, while it is searched and changed.
+"""Learning of a collection without a hasher, in a background thread, while it is searched and changed.
 
 ::
 
     few vectors   every search compares all of them
-    many          learn ─▶ one transaction: what was learned, and the codes of all items ─▶ every handle follows
-    1.5 times     measure again how far searches must go; learn anew if the newest vectors are unlike those before
-    10 times      learn anew
+    many          learn ─▶ one transaction: cells, and the codes of all items ─▶ every handle follows
+    1.5 times     calibrate the effort of searches again; learn again if the distribution of vectors has changed
+    10 times      learn again
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._reader import Reader
 
 
 class Learner:
-    """What a handle that may change the file does about learning."""
+    """The learning of a handle that may change the file."""
 
     def __init__(self, database: Database, reader: Reader) -> None:
         self._database = database
@@ -39,7 +39,7 @@ class Learner:
             self._thread.run(self._run)
 
     def learn(self, *, anew: bool) -> None:
-        """Learn now, if that is due, or with ``anew`` in any case."""
+        """Learn now if learning is due, or with ``anew`` in any case."""
         self._database.connections.check_writable()
         self._thread.wait()
         n_threads = _kernels.default_threads()
@@ -49,7 +49,7 @@ class Learner:
             pass
 
     def stop(self) -> None:
-        """Give up what is being learned; the file stays as it is."""
+        """Abort learning; the file stays unchanged."""
         self._thread.stop()
         self._thread.wait()
 
@@ -61,7 +61,7 @@ class Learner:
         except _OverError:
             pass
         except (BusyError, StorageError):
-            pass  # another writer is at it for long, or the handle is closed: the next change tries again
+            pass  # another writer is busy, or the handle is closed; the next change starts learning again
 
     def _once(self, *, anew: bool, n_threads: int) -> bool:
         with self._reader.view() as view:
@@ -96,7 +96,7 @@ class _OverError(Exception):
 
 
 def is_due(encoding: Encoding, n_items: int) -> bool:
-    """Whether a collection with that many items should learn."""
+    """Whether a collection of ``n_items`` items should learn."""
     if encoding.hasher is not None or encoding.n_features is None:
         return False
     if encoding.learned is None:

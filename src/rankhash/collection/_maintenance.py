@@ -1,4 +1,4 @@
-"""The methods of a collection that look after its file: statistics, checks, compaction, import and export."""
+"""The methods of a collection that maintain its file: statistics, checks, compaction, import and export."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..hashers import Hasher
 
 MAX_SAMPLE = 100_000
-"""Stored vectors from which a hasher learns anew"""
+"""Largest number of stored vectors to which a hasher is fitted again"""
 
 PathLike = str | os.PathLike[str]
 
@@ -102,20 +102,20 @@ class MaintenanceMethods(ReadMethods):
         return done
 
     def learn(self, *, anew: bool = False) -> None:
-        """Learn cells and codes in the foreground, if that is due; for a collection without a hasher.
+        """Learn cells and codes in the foreground, if learning is due; for a collection without a hasher.
 
-        Call it before the file is closed, copied or served. With ``anew`` (False by default) it learns in any case.
+        Call it before the file is closed, copied or served. With ``anew`` (False by default) it always learns.
         """
         self._learner.learn(anew=anew)
 
     def rehash(self, hasher: Hasher | None = None) -> None:
-        """Encode all items anew from their stored vectors, in one transaction.
+        """Encode all items again from their stored vectors, in one transaction.
 
         Parameters
         ----------
         hasher
-            The fitted hasher to use from now on, also in a collection that had none. None (the default) learns anew
-            from the stored vectors: a hasher of the same class and parameters or, without a hasher, cells and codes.
+            The new fitted hasher, also for a collection that had none. None (the default) learns again from the stored
+            vectors: a hasher of the same class and parameters or, without a hasher, cells and codes.
         """
         encoding = self._database.encoding
         if hasher is None and encoding.hasher is None:
@@ -135,7 +135,7 @@ class MaintenanceMethods(ReadMethods):
             transaction.recode(replaced(transaction.encoding, hasher=hasher, learned=None))
 
     def _fitted_anew(self) -> Hasher:
-        """A hasher of the same class and parameters, learned from a sample of the stored vectors."""
+        """A hasher of the same class and parameters, fitted to a sample of the stored vectors."""
         from sklearn.base import clone
 
         with self._view() as view:

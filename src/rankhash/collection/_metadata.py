@@ -1,4 +1,4 @@
-"""Metadata as people have them, a list of dicts, a table or a dict of columns, as JSON texts."""
+"""Metadata as JSON texts, from a list of dicts, a table or a dict of columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import InvalidInputError
 
 MAX_BYTES = 16 << 20
 MAX_DEPTH = 100
-"""Levels of objects and lists; SQLite reads 1000"""
+"""Largest nesting depth of objects and lists; SQLite supports 1000"""
 
 encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
@@ -64,7 +64,7 @@ def _listed(name: Any, values: Any) -> list[Any]:
 
 
 def as_text(fields: Any, row: int) -> str:
-    """The JSON text of a dict; values of NumPy, dates and UUIDs become what JSON has, NaN becomes null."""
+    """The JSON text of a dict; values of NumPy, dates and UUIDs are converted, NaN becomes null."""
     if not isinstance(fields, dict):
         raise InvalidInputError(f"metadata must be dicts, but row {row} has {fields!r:.60}")
     _check_nesting(fields, row)
@@ -84,7 +84,7 @@ def as_text(fields: Any, row: int) -> str:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """A value as JSON has it."""
+    """A value of a type that JSON supports."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Ids by number, kept in memory: reading them from the file costs more than the search that found them."""
+"""A cache of ids by number: reading them from the file costs more than the search that found them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_NAMES = 1 << 20
 
 
 class NameCache:
-    """The ids of numbers that were asked for; an id never changes under its number."""
+    """The ids of recently used numbers; the id of a number never changes."""
 
     def __init__(self) -> None:
         self._known: dict[int, Id] = {}

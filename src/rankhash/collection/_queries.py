@@ -22,16 +22,16 @@ from .results import Matches, RadiusMatches
 SCORINGS = ("auto", "hamming", "weighted", "asymmetric")
 
 CANDIDATES_PER_GROUP = 4
-"""Neighbours that are looked at per group; more where they do not make enough groups"""
+"""Candidates per group at first; more if they do not give enough groups"""
 CANDIDATES, CANDIDATES_PER_NEIGHBOR = 100, 10
-"""Candidates that are re-ranked where nothing else is asked for: at least 100, and 10 per neighbour"""
+"""Default number of re-ranked candidates: max(100, 10 · k)"""
 
 MAX_RADIUS = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to compare; what is None is chosen by the collection."""
+    """Options of a search; the collection chooses those that are None."""
 
     scoring: str = "auto"
     rerank: int | None = None
@@ -41,7 +41,7 @@ class SearchOptions:
     n_threads: int | None = None
 
     def checked(self, encoding: Encoding, k: int, *, by_items: bool = False) -> SearchOptions:
-        """The options for a collection, with what it chooses; InvalidInputError if they do not fit it.
+        """The options with the choices of a collection; InvalidInputError if they do not fit it.
 
         Queries that are items (``by_items``, False) have score tables only if their vectors are stored.
         """
@@ -78,7 +78,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class Queries:
-    """Queries in the form that a collection's search takes."""
+    """Queries in the form of a collection's search."""
 
     encoding: Encoding
     options: SearchOptions
@@ -176,7 +176,7 @@ class Queries:
 
 
 def no_matches(n_queries: int, k: int) -> Matches:
-    """The answer where there is nothing to be found."""
+    """The answer of a search without hits."""
     return Matches(np.full((n_queries, k), None, object), np.full((n_queries, k), np.inf, np.float32))
 
 
@@ -197,7 +197,7 @@ def weights_of(encoding: Encoding, scoring: str) -> F32 | None:
 
 
 def _scoring(encoding: Encoding, scoring: str) -> str:
-    """The scoring that ``"auto"`` stands for: score tables where the hasher has learned them, else Hamming."""
+    """The scoring, with ``"auto"`` resolved: score tables if the hasher has learned them, else Hamming."""
     weights_of(encoding, scoring)
     if scoring != "auto":
         return scoring
@@ -218,7 +218,7 @@ def first_of_groups(found: Neighbors, groups: list[list[Any]], k: int) -> Neighb
 
 
 def _is_new(value: Any, seen: set[Any]) -> bool:
-    """Whether a value was not seen before; it is now."""
+    """Whether a value is new; adds it to those seen."""
     if value in seen:
         return False
     seen.add(value)
@@ -231,7 +231,7 @@ def empty_neighbors(n_queries: int, k: int) -> tuple[I64, F32]:
 
 
 def example_query(view: View, like: I64, unlike: I64) -> F32:
-    """The query ``(1, d)`` for what is like some items and unlike others: 2 · mean(like) - mean(unlike)."""
+    """The query ``(1, d)`` of examples and counterexamples: 2 · mean(like) - mean(unlike)."""
     if view.encoding.store_vectors is None:
         raise InvalidInputError("a search by examples needs stored vectors: create the collection with store_vectors")
     if not len(like):
@@ -245,7 +245,7 @@ def example_query(view: View, like: I64, unlike: I64) -> F32:
 
 
 def exclude(found: Neighbors, without: list[I64], n_more: int) -> Neighbors:
-    """``n_more`` places fewer in each row: without the given numbers, or else without the last places."""
+    """Each row without the given numbers, cut to ``n_more`` places fewer."""
     ids, distances = (np.empty((len(part), part.shape[1] - n_more), part.dtype) for part in found)
     for row, numbers in enumerate(without):
         keep = np.flatnonzero(~np.isin(found.ids[row], numbers))[: ids.shape[1]]

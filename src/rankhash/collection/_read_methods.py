@@ -80,7 +80,7 @@ class ReadMethods(ABC):
         Parameters
         ----------
         where
-            A filter that the items must pass; None (the default) for all items.
+            A filter that the items must match; None (the default) for all items.
         offset
             The number of ids to skip; 0 by default.
         limit
@@ -94,7 +94,7 @@ class ReadMethods(ABC):
     def get(self, ids: Sequence[Id] | ArrayLike, *, vectors: bool = True) -> list[Item]:
         """The items of the given ids; UnknownIdError if one of them is not in the collection.
 
-        Stored vectors are read, too, unless ``vectors`` (default True) is False.
+        Stored vectors are read as well, unless ``vectors`` (default True) is False.
         """
         names = _items.as_ids(ids, unique=False)
         with self._view() as view:
@@ -118,7 +118,7 @@ class ReadMethods(ABC):
         return self.get([name])[0]
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids in the order in which the items were added, as of the beginning of the loop."""
+        """The ids in the order of insertion, as of the start of the iteration."""
         return iter(self.ids())
 
     def to_pandas(self, *, where: str | None = None, vectors: bool = False) -> Any:
@@ -127,7 +127,7 @@ class ReadMethods(ABC):
         Parameters
         ----------
         where
-            A filter that the items must pass; None (the default) for all items.
+            A filter that the items must match; None (the default) for all items.
         vectors
             Whether stored vectors are put into a column ``vector``; False by default.
         """
@@ -171,13 +171,13 @@ class ReadMethods(ABC):
         where
             A filter over the metadata, such as ``"price < 20 and colour in ('red', 'blue')"``; None by default.
         like, unlike
-            One id or several, of items that the results should be like and, if wanted, unlike: the query is
-            2 · mean(like) - mean(unlike) of their stored vectors. The examples are left out. None and () by default.
+            One id or several of example items, and of counterexamples: the query is 2 · mean(like) - mean(unlike) of
+            their stored vectors. These items are not in the results. None and () by default.
         group_by
             A field of the metadata: of items with the same value in it, only the nearest is found. None by default.
         recall
-            For a collection without a hasher, the share of the true neighbours to find; 1 compares all vectors. None
-            (the default) takes the recall that the collection was created with.
+            For a collection without a hasher, the fraction of the true neighbours to find; 1 compares all vectors. None
+            (the default) is the recall that the collection was created with.
         scoring
             For a collection with a hasher, the distance by which items are found: ``"hamming"``, the number of
             differing symbols; ``"weighted"``, the sum of the hasher's weights of the differing symbols;
@@ -210,7 +210,7 @@ class ReadMethods(ABC):
     def _asked(
         self, view: View, encoding: Encoding, vectors: Any, like: Any, unlike: Any
     ) -> tuple[F32, list[I64] | None]:
-        """The queries of a search, and the numbers that it leaves out."""
+        """The queries of a search, and the numbers that are excluded from its results."""
         if (vectors is None) == (like is None):
             raise InvalidInputError("search needs either vectors or ids in like")
         if like is None:

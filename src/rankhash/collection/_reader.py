@@ -1,4 +1,4 @@
-"""Reading a collection: brings the replica up to date and hands out views of one commit."""
+"""Reading a collection: brings the replica up to date and returns views of one commit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ._schema import Counters, read_counters
 from ._view import Caches, View
 
 MAX_ATTEMPTS = 1000
-"""Attempts to see a commit before another thread moves the replica past it"""
+"""Largest number of attempts to read a commit before another thread updates the replica past it"""
 
 
 class Reader:
-    """The replica of one handle, its caches, and the thread that makes its hash tables."""
+    """The replica of one handle, its caches, and the thread that builds its hash tables."""
 
     def __init__(self, database: Database, kind: str) -> None:
         self._database = database
@@ -46,8 +46,8 @@ class Reader:
         """The newest commit; nothing changes it while the view is open.
 
         Reading is interrupted with DeadlineError at ``deadline`` (None: never), a time of ``time.monotonic``. Loading
-        new commits into the replica is not interrupted, since all later reads need them, too. With ``warn`` (True)
-        filters that test fields which no item has give a warning.
+        new commits into the replica is not interrupted, since all later reads need them. With ``warn`` (True), filters
+        that test fields which no item has give a warning.
         """
         if self._owner != os.getpid():
             self._start()
@@ -76,7 +76,7 @@ class Reader:
                 self._replica.follow(connection, counters, encoding)
 
     def passing(self, connection: sqlite3.Connection, counters: Counters, where: str) -> I64:
-        """The numbers of the items that pass a filter, inside a transaction that is about to change them."""
+        """The numbers of the items that match a filter, inside a transaction that is about to change them."""
         self._catch_up(connection, counters, self._database.encoding_of(connection, counters))
         with self._lock.shared():
             ids = self._replica.numbers
@@ -86,7 +86,7 @@ class Reader:
         return passing
 
     def count_search(self) -> None:
-        """Count a search; from the second search on, hash tables are worth making."""
+        """Count a search; from the second search on, hash tables are built."""
         self._n_searches += 1
         tables, index = self._tables, self._replica.index
         if self._n_searches > 1 and tables is not None and isinstance(index, LookupIndex) and tables.wants(index):
@@ -97,7 +97,7 @@ class Reader:
         return index if isinstance(index, LookupIndex) else None
 
     def describe_index(self) -> tuple[str, int]:
-        """The kind of index that searches use now, and its bytes."""
+        """The kind of index that searches use now, and its size in bytes."""
         if self._owner != os.getpid():
             self._start()
         index = self._replica.index
@@ -113,6 +113,6 @@ class Reader:
         return kind, self._replica.nbytes
 
     def stop(self) -> None:
-        """End the thread that makes hash tables."""
+        """Stop the thread that builds hash tables."""
         if self._tables is not None:
             self._tables.stop()

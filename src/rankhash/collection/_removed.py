@@ -1,4 +1,4 @@
-"""Removed numbers, as pages of bits: each page has a checksum and the generation that changed it last."""
+"""Removed numbers, as pages of bits, each with a checksum and the generation of its last change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import FileFormatError
 from ._schema import has_types
 
 PAGE = 1 << 14
-"""Numbers per page: its bits and their row fit into one page of the file"""
+"""Numbers per page, such that the row of a page fits into one page of the file"""
 MAX_PAGE = 2**63 // PAGE - 1
 
 

@@ -1,9 +1,9 @@
-"""The index in memory, a replica of the codes and vectors in the file, and how it catches up with commits.
+"""The index in memory: a replica of the codes and vectors in the file, which follows its commits.
 
 ::
 
     chunks         ──▶ index     codes, if there is a hasher
-                   ──▶ vectors   cells and codes, if something was learned without a hasher
+                   ──▶ vectors   cells and codes, if they were learned without a hasher
     vector_chunks  ──▶ vectors   at once without a hasher, else from the first search that needs them
 """
 
@@ -26,7 +26,7 @@ from ._encoding import Encoding
 from ._schema import Counters
 
 KINDS = {"auto": 1_000_000, "flat": None, "lookup": 0}
-"""Kinds of index, and the number of codes from which on they have hash tables; below, a scan is about as fast"""
+"""Kinds of index, and their smallest number of codes with hash tables; below, a scan is about as fast"""
 
 
 class Replica:
@@ -61,7 +61,7 @@ class Replica:
         return sum(0 if part is None else part.nbytes for part in (self.index, self.vectors))
 
     def follow(self, connection: sqlite3.Connection, counters: Counters, encoding: Encoding) -> None:
-        """Load what was committed since, up to the commit that the connection sees."""
+        """Load all commits up to the one that the connection sees."""
         if counters.epoch != self.epoch:
             self._reset()
         try:
@@ -84,9 +84,9 @@ class Replica:
         self.generation, self.epoch = counters.generation, counters.epoch
 
     def with_vectors(self, connection: sqlite3.Connection) -> NumberedVectors | None:
-        """The vectors, loaded if they were not; the connection must see the replica's own commit.
+        """The vectors, loaded on first use; the connection must see the replica's own commit.
 
-        What was loaded before an interruption stays, so that the next call goes on from there.
+        Vectors loaded before an interruption are kept, so that the next call continues from there.
         """
         with self._loading:
             if not self._wants_vectors:

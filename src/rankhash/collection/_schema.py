@@ -111,7 +111,7 @@ class Counters:
     n_rows: int = 0
     """Rows of the table ``items``"""
     encoding: int = 0
-    """Goes up whenever items are encoded in another way; NO_ENCODING in a file of version 1"""
+    """Increases with every change of the encoding; NO_ENCODING in a file of version 1"""
 
 
 def create_tables(connection: sqlite3.Connection, settings: dict[str, SettingValue]) -> None:

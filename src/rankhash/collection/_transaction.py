@@ -1,4 +1,4 @@
-"""Changes of a collection: everything that writes to the tables of items and codes, so that they change together."""
+"""Changes of a collection: all writes to the tables of items and codes, which change together."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Transaction:
         self._changed |= n > 0
 
     def remove(self, numbers: I64) -> None:
-        """Remove items by their numbers, which must all be there."""
+        """Remove items by their numbers, all of which must exist."""
         if len(numbers):
             self.counters.n_rows -= _items.delete(self.connection, numbers)
             _removed.mark_removed(self.connection, np.sort(numbers), self.counters.generation + 1)
@@ -107,7 +107,7 @@ class Transaction:
             self._changed = True
 
     def describe(self, ids: list[Id], texts: list[str | None]) -> None:
-        """Give items other metadata; like items that are replaced, they count as added now."""
+        """Replace the metadata of items; like replaced items, they count as added now."""
         numbers = _items.find_all(self.connection, ids)
         ascending = np.sort(numbers)
         places = np.searchsorted(ascending, numbers)
@@ -163,7 +163,7 @@ class Transaction:
         return codes
 
     def recalibrate(self, learned: Learned) -> None:
-        """Store how far searches must go, measured anew; cells and codes stay."""
+        """Store a new calibration of searches; cells and codes stay."""
         self.counters.encoding += 1
         self.encoding = replace(self.encoding, number=self.counters.encoding, learned=learned)
         write_encoding(self.connection, self.encoding)

@@ -1,4 +1,4 @@
-"""A file of version 1 becomes one of the current version, inside the transaction of its first change."""
+"""The upgrade of a file of version 1 to the current version, inside the transaction of its first change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored vectors of a file of version 1: one row per item. They are read, and put into chunks by the first change."""
+"""Stored vectors of a file of version 1: one row per item. The first change moves them into chunks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chunks(connection: sqlite3.Connection, format: _chunks.RowFormat, after: int
 
 
 def read(connection: sqlite3.Connection, format: _chunks.RowFormat, numbers: I64) -> U8:
-    """The rows of ascending numbers, all of which must be there."""
+    """The rows of ascending numbers, all of which must exist."""
     query = "SELECT number, checksum, vector FROM vectors WHERE number IN (SELECT value FROM json_each(?))"
     found = connection.execute(query + " ORDER BY number", (json.dumps(numbers.tolist()),)).fetchall()
     there = np.array([number for number, _, _ in found], np.int64)
@@ -37,7 +37,7 @@ def read(connection: sqlite3.Connection, format: _chunks.RowFormat, numbers: I64
 
 
 def problems(connection: sqlite3.Connection, format: _chunks.RowFormat) -> Iterator[str]:
-    """What is wrong with each row."""
+    """The problems of damaged rows."""
     for row in connection.execute("SELECT number, checksum, vector FROM vectors ORDER BY number"):
         try:
             _parsed(format, *row)

@@ -37,12 +37,12 @@ def as_float32(rows: U8, kind: str) -> F32:
 
 
 def as_rows(stored: Array) -> U8:
-    """Vectors in the type in which they are stored as rows of bytes."""
+    """Vectors of the stored type as rows of bytes."""
     return np.ascontiguousarray(stored).view(np.uint8).reshape(len(stored), -1)
 
 
 def rounded(vectors: F32, kind: str) -> Array:
-    """Vectors in the type in which they are stored."""
+    """Vectors rounded to the stored type."""
     with np.errstate(over="ignore"):
         stored = vectors.astype(DTYPES[kind])
     if kind == "float16" and not np.isfinite(stored).all():

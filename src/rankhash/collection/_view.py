@@ -26,7 +26,7 @@ from .results import Item, Matches
 
 @dataclass(frozen=True)
 class Caches:
-    """What views of one handle share."""
+    """The caches that the views of one handle share."""
 
     filters: FilterCache = field(default_factory=FilterCache)
     names: NameCache = field(default_factory=NameCache)
@@ -63,7 +63,7 @@ class View:
     def memory(self) -> NumberedVectors:
         """The stored vectors in memory, under their numbers; only if the dimension of the vectors is known.
 
-        The first use loads them, unless the collection has no hasher and loads them anyway.
+        The first use loads them; a collection without a hasher has always loaded them.
         """
         if self.encoding.store_vectors is None:
             raise InvalidInputError("this collection stores no vectors; create it with store_vectors")
@@ -82,7 +82,7 @@ class View:
         return self._counters.n_items
 
     def bitmap(self, where: str | None) -> U8 | None:
-        """The items that pass a filter, as one bit for each of ``numbers()``; None without a filter."""
+        """The items that match a filter, as one bit for each of ``numbers()``; None without a filter."""
         if where is None:
             return None
         found = self._caches.filters.result(self._connection, self._replica, where, self._counters)
@@ -95,7 +95,7 @@ class View:
         return [*self._caches.filters.result(self._connection, self._replica, where, self._counters).unknown]
 
     def numbers(self, where: str | None = None) -> I64:
-        """The numbers of all items, or of those that pass a filter (None), ascending."""
+        """The numbers of all items, or of those that match a filter (None), ascending."""
         numbers = self._replica.numbers
         bits = self.bitmap(where)
         if bits is not None:
@@ -107,7 +107,7 @@ class View:
         return _items.find_all(self._connection, ids)
 
     def values(self, numbers: I64, path: str) -> list[Any]:
-        """The value of each item in a field, in a form that can be compared; None where it has none."""
+        """The value of each item in a field, in a comparable form; None for items without the field."""
         known = _items.values(self._connection, numbers.tolist(), path)
         return [known.get(number) for number in numbers.tolist()]
 

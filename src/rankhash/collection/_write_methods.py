@@ -30,7 +30,7 @@ class WriteMethods(MaintenanceMethods):
         skip_duplicates: float | None = None,
         view: int | str | None = None,
     ) -> list[Id]:
-        """The ids of new items, which are added all together, or on any error not at all.
+        """The ids of new items; on any error, none of them is added.
 
         Parameters
         ----------
@@ -44,8 +44,8 @@ class WriteMethods(MaintenanceMethods):
             None. NumPy values become those of JSON, NaN becomes null, dates and times become ISO 8601 text (in UTC,
             if they have a time zone), UUIDs become text. None by default.
         skip_duplicates
-            Leave out vectors whose codes are within this radius of an item, or of a vector before them that is added;
-            what others add at the same time is not compared. None (the default) adds all.
+            Radius within which vectors are duplicates: those whose codes are within it of an item, or of an earlier
+            vector that is added, are skipped. Concurrent additions are not compared. None (the default) adds all.
         view
             The view of the vectors, by its place or name, for a hasher of several views; None (the default) stands for
             the first or only one. Items of all views are found by queries of any view.
@@ -94,7 +94,7 @@ class WriteMethods(MaintenanceMethods):
         self._learner.consider(transaction.counters.n_items)
 
     def update_metadata(self, ids: Sequence[Id] | ArrayLike, metadata: Metadata, *, replace: bool = False) -> None:
-        """Give items other metadata and leave their vectors as they are.
+        """Change the metadata of items; their vectors stay unchanged.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class WriteMethods(MaintenanceMethods):
             Ids that are in the collection; if one is not, nothing is changed.
         metadata
             As in [`Collection.add`][rankhash.Collection.add], one row per id. The fields replace those of the same
-            name, and other fields of the items stay.
+            name; the other fields of the items are kept.
         replace
             Whether all other fields are dropped; False by default.
         """
@@ -122,9 +122,10 @@ class WriteMethods(MaintenanceMethods):
                 transaction.describe(names, texts)
 
     def delete(self, ids: Sequence[Id] | ArrayLike | None = None, *, where: str | None = None) -> int:
-        """The number of items that were removed: those of ``ids``, or those that pass the filter ``where``.
+        """The number of removed items: those of ``ids``, or those that match the filter ``where``.
 
-        Exactly one of the two must be given. If an id is not in the collection, nothing is removed.
+        Exactly one of the two must be given; both are None by default. If an id is not in the collection, nothing is
+        removed.
         """
         if (ids is None) == (where is None):
             raise InvalidInputError("delete needs either ids or where")

@@ -1,4 +1,4 @@
-"""Reading the whole file once, and reporting what is damaged."""
+"""A check of the whole file, and a report on damage."""
 
 from __future__ import annotations
 

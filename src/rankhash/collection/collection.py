@@ -47,7 +47,7 @@ class Collection(WriteMethods):
 
     Any number of threads and processes may read a collection; one at a time may change it. Changes are durable once
     the call returns, and other handles see them with their next call. [`Collection.create`][rankhash.Collection.create]
-    makes a collection, [`Collection.open`][rankhash.Collection.open] opens one; close it, best by ``with``.
+    makes a collection, [`Collection.open`][rankhash.Collection.open] opens one; use it in a ``with`` block or close it.
 
     Results are ordered by distance; at equal distance the item that was added earlier comes first. An item that is
     replaced counts as added at its replacement.
@@ -92,17 +92,17 @@ class Collection(WriteMethods):
         path
             The file to make, which must not exist; ``":memory:"`` or None for a collection in memory.
         hasher
-            A fitted hasher, which is stored in the file. None (the default) keeps the vectors and compares them by the
+            A fitted hasher, which is stored in the file. None (the default) stores the vectors and compares them by the
             metric.
         metric
-            How vectors are compared: ``"cosine"``, ``"euclidean"`` or ``"dot"``, with the distances 1 - cosine, the
+            The metric of vectors: ``"cosine"``, ``"euclidean"`` or ``"dot"``, with the distances 1 - cosine, the
             Euclidean distance, and the negative inner product. None (the default) is ``"cosine"``; with a hasher,
             whose codes are compared first, ``"euclidean"``.
         recall
-            The share of the true neighbours that searches without a hasher find on average; 0.95 by default.
+            The fraction of the true neighbours that searches without a hasher find on average; 0.95 by default.
         store_vectors
             ``"float16"`` or ``"float32"`` stores the vectors. None (the default) stores them as ``"float32"`` without
-            a hasher; with one, which needs them for re-ranking only, they are not stored.
+            a hasher; with a hasher, which needs them only for re-ranking, they are not stored.
         index
             The index in memory, as in [`Collection.open`][rankhash.Collection.open]; ``"auto"`` by default.
         timeout
@@ -133,9 +133,9 @@ class Collection(WriteMethods):
             ``"r"`` (the default) for reading, ``"rw"`` also for changes.
         index
             The index in memory; results are the same with each. ``"flat"`` compares all codes. ``"lookup"`` looks them
-            up in hash tables, which take about 12 bytes per code and table; a thread makes them from the second search
+            up in hash tables, which take about 12 bytes per code and table; a thread builds them from the second search
             on. ``"auto"`` (the default) has hash tables from a million codes on.
-            [`Collection.stats`][rankhash.Collection.stats] says which is in use.
+            [`Collection.stats`][rankhash.Collection.stats] shows which is in use.
         timeout
             Seconds to wait for another writer; 5 by default.
         """
@@ -195,8 +195,8 @@ class Collection(WriteMethods):
         Parameters
         ----------
         timeout
-            Seconds after which a read of the file, such as a filter's, is interrupted with DeadlineError; None (the
-            default) for no limit.
+            Seconds after which a read of the file, for example by a filter, is interrupted with DeadlineError; None
+            (the default) for no limit.
         warn
             Whether filters that test fields which no item has give a warning; True by default.
 
@@ -225,8 +225,8 @@ class Collection(WriteMethods):
         radius
             The largest distance of codes.
         max_pairs
-            More pairs of items are an error, before the search if a sample says so; 1,000,000,000 by default,
-            None for no limit.
+            Largest number of pairs of items; 1,000,000,000 by default, None for no limit. More are an error, which is
+            raised before the search if a sample shows it.
         """
         if vectors is None:
             return pairs_of_items(self, radius, max_pairs)
@@ -235,15 +235,15 @@ class Collection(WriteMethods):
     def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
         """Groups of two or more items that near pairs connect, each in the order in which its items were added.
 
-        Equal codes are compared as one, so that any number of exact copies is no problem.
+        Equal codes are compared once, so that exact copies cost little.
 
         Parameters
         ----------
         radius
             The largest distance of codes; without a hasher, of vectors in the collection's metric.
         max_pairs
-            More pairs of items are an error, before the search if a sample says so; 1,000,000,000 by default,
-            None for no limit.
+            Largest number of pairs of items; 1,000,000,000 by default, None for no limit. More are an error, which is
+            raised before the search if a sample shows it.
         """
         with self.snapshot() as now:
             return now.duplicate_groups(radius=radius, max_pairs=max_pairs)

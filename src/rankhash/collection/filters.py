@@ -1,4 +1,4 @@
-"""Filter expressions over metadata: text to a small tree, or an error that says where the mistake is.
+"""Filter expressions over metadata: text to a small tree, or an error with the position of the mistake.
 
 ::
 
@@ -10,7 +10,7 @@
     test    := "exists" field | field operator value | field ["not"] "in" "(" value, … ")"
                | field ["not"] "between" value "and" value | field ["not"] "like" text
                | value ["not"] "in" field          a list has the value
-    field   := name ("." name)*           a name with other characters stands in `back quotes`
+    field   := name ("." name)*           a name with other characters is written in `back quotes`
     value   := number | "text" | 'text' | true | false | null | date
     date    := 2024-12-31 | 2024-12-31T18:30 | 2024-12-31T18:30:00      that whole day, minute or second
 """
@@ -60,7 +60,7 @@ def parse(expression: str) -> Filter:
     Raises
     ------
     FilterError
-        If the expression has a mistake; its ``position`` says where.
+        If the expression has a mistake, at the character ``position``.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class _Parser:
         return Not(tree) if negated else tree
 
     def _contains(self) -> Filter:
-        """A value and the list that it is looked for in."""
+        """A value, and the list that may contain it."""
         place = self.place
         value = self._value(ordered=False)
         negated = self._take("not") is not None
@@ -249,7 +249,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def _date(self) -> str:
-        """The text of a date that there is."""
+        """The text of a valid date."""
         token = self._next
         wrong = mistake_in(token.text)
         if wrong is not None:

@@ -18,7 +18,7 @@ class Matches(NamedTuple):
     """
 
     ids: NDArray[np.object_]
-    """(n_queries, k): integers and strings, as they were given"""
+    """(n_queries, k): integers and strings"""
 
     distances: F32
     """(n_queries, k)"""
@@ -59,7 +59,7 @@ class Stats:
 
     n_items: int
     hasher: str | None
-    """None for a collection without a hasher, and so are the next ones but ``n_features``"""
+    """None for a collection without a hasher, like the following ones except ``n_features``"""
     fingerprint: str | None
     n_features: int | None
     """None while nothing was added to a collection without a hasher"""
@@ -70,11 +70,11 @@ class Stats:
     metric: str
     """The metric of true distances"""
     recall: float
-    """The share of the true neighbours that searches without a hasher find"""
+    """The fraction of the true neighbours that searches without a hasher find"""
     n_learned: int | None
     """Items from which a collection without a hasher has learned; None while searches compare all vectors"""
     recall_measured: float | None
-    """The recall of the 10 nearest that was measured on stored vectors at the setting that searches use"""
+    """The recall of the 10 nearest, measured on stored vectors with the setting of searches"""
     indexed_fields: tuple[str, ...]
     n_chunks: int
     n_dead_codes: int
@@ -82,14 +82,14 @@ class Stats:
     generation: int
     file_bytes: int
     index: str = field(default="", compare=False)
-    """The index that searches of this handle use: ``"flat"`` or ``"4 tables"``, and whether tables are being made"""
+    """The index that searches of this handle use: ``"flat"`` or ``"4 tables"``, and whether tables are being built"""
     index_bytes: int = field(default=0, compare=False)
     """Its memory; 0 before the first search"""
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The result of checking a collection's file; ``problems`` is empty if it is whole."""
+    """The result of checking a collection's file; ``problems`` is empty if it is undamaged."""
 
     n_items: int
     n_chunks: int

@@ -26,8 +26,8 @@ from .results import Matches
 class Snapshot(ReadMethods):
     """The items of a collection at one commit, for one thread, while it is open.
 
-    [`Collection.snapshot`][rankhash.Collection.snapshot] makes it. It has the reading methods of the collection, and
-    all of them see the same items; it has some methods of its own.
+    [`Collection.snapshot`][rankhash.Collection.snapshot] returns it. It has the reading methods of the collection, all
+    of which see the same items, and some methods of its own.
     """
 
     def __init__(self, database: Database, reader: Reader, view: View) -> None:
@@ -49,7 +49,7 @@ class Snapshot(ReadMethods):
     def search_stored(
         self, vectors: ArrayLike, k: int, *, where: str | None = None, without: Sequence[Id] | None = None
     ) -> Matches:
-        """The k items whose stored vectors are nearest by true distance, found by comparing all of them.
+        """The k items whose stored vectors are nearest by true distance, found by comparing all vectors.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Snapshot(ReadMethods):
         k
             Number of items per query.
         where
-            A filter that the items must pass; None by default.
+            A filter that the items must match; None by default.
         without
             One id per query to exclude; None by default.
         """
@@ -79,7 +79,7 @@ class Snapshot(ReadMethods):
         codes
             The queries, (n, n_bytes).
         where
-            A filter that the items must pass; None by default.
+            A filter that the items must match; None by default.
         n_threads
             Number of threads; None (the default) uses every core that this process may use.
         """
@@ -92,14 +92,14 @@ class Snapshot(ReadMethods):
         return counts
 
     def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
-        """Groups of near-duplicates, as [`Collection.duplicate_groups`][rankhash.Collection.duplicate_groups] gives.
+        """Groups of near-duplicates; see [`Collection.duplicate_groups`][rankhash.Collection.duplicate_groups].
 
         Parameters
         ----------
         radius
             The largest distance of near items.
         max_pairs
-            More pairs of items are an error; 1,000,000,000 by default, None for no limit.
+            Largest number of pairs; 1,000,000,000 by default, None for no limit. More are an error.
         """
         return groups_of_items(self, self._commit, radius, max_pairs)
 

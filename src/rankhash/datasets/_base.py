@@ -12,11 +12,11 @@ from .._types import F64, Array
 
 MEAN_ROWS = 4096
 ENDS = 1000
-"""Rows from both ends that tell one file from another."""
+"""Rows at both ends that the fingerprint is computed from."""
 
 
 def fingerprint_of(vectors: Array) -> str:
-    """Twelve hexadecimal digits that differ for other vectors, made of their shape and of both ends.
+    """A fingerprint of vectors, twelve hexadecimal digits, from their shape and the rows at both ends.
 
     >>> fingerprint_of(np.eye(2)) == fingerprint_of(np.eye(3))
     False

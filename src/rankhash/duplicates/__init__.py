@@ -1,8 +1,8 @@
-"""Near-duplicates: every pair, every group, what to keep.
+"""Near-duplicates: all pairs, groups, and which member of a group to keep.
 
 ::
 
-    codes ──────near_pairs──▶ pairs ──duplicate_groups──▶ groups, what to keep, what to drop
+    codes ──────near_pairs──▶ pairs ──duplicate_groups──▶ groups: ids to keep, ids to drop
     hashes ──from_hashes──▶ codes    images ──hash_images──▶ codes    texts ──near_texts──▶ pairs
 """
 

@@ -8,7 +8,7 @@ from .._types import F32, I64
 
 
 class CompleteLinkage:
-    """Merges the two groups with the smallest largest distance, as long as that is within the radius.
+    """Agglomerative clustering: merges the two groups whose largest distance is smallest, while within the radius.
 
     Groups are named by their smallest member. Of equal distances the smaller names come first. ``links[a][b]`` has the
     largest distance between the groups a and b, for groups all of whose members are near each other.
@@ -24,7 +24,7 @@ class CompleteLinkage:
         heapq.heapify(self._queue)
 
     def run(self) -> dict[int, int]:
-        """The group that each merged group went into."""
+        """The group into which each merged group was merged."""
         while self._queue:
             distance, a, b = heapq.heappop(self._queue)
             if self.links.get(a, {}).get(b) == distance:
@@ -32,7 +32,7 @@ class CompleteLinkage:
         return self.parents
 
     def _merge(self, a: int, b: int) -> None:
-        """Put b into a; what is not near both is no longer near."""
+        """Merge b into a; only groups near both stay linked."""
         ours, theirs = self.links.pop(a), self.links.pop(b)
         self.parents[b] = a
         for other in {*ours, *theirs} - {a, b}:

@@ -27,7 +27,7 @@ class JoinCodes(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """What the native core knows of the layout."""
+        """The layout as the native core takes it: n_symbols, arity."""
         return self.layout.n_symbols, self.layout.arity
 
     def named(self, positions: I64) -> I64:
@@ -35,12 +35,12 @@ class JoinCodes(NamedTuple):
         return positions if self.ids is None else self.ids[positions]
 
     def view(self, blocks: U8, first: int) -> _kernels.CodesView:
-        """What a scan of the codes from ``first`` on reads, a multiple of BLOCK; ids are positions from there on."""
+        """The codes from ``first`` on, a multiple of BLOCK, as input of a scan; ids are positions minus ``first``."""
         size = len(self.codes) - first
         return _kernels.CodesView(blocks[first // _kernels.BLOCK :], size, *self.shape, None, None, size)
 
     def blocks(self) -> U8:
-        """The codes as a scan reads them."""
+        """The codes as bit slices, the input of scans."""
         blocks = _kernels.allocate_blocks(len(self.codes), self.layout.bits)
         for start in range(0, len(self.codes), _BATCH):
             _kernels.write_slices(blocks, start, self.codes[start : start + _BATCH])

@@ -1,10 +1,10 @@
-"""Which hash tables a join uses, or whether it scans: what a sample of the codes says is cheapest.
+"""The plan of a join: hash tables or a scan, whichever is cheapest by an estimate from a sample of the codes.
 
 ::
 
-    symbols ──▶ m runs;  near codes differ in at most t of them ──▶ a table for each choice of m - t runs
+    symbols ──▶ m runs;  near codes differ in at most t of them ──▶ one table per choice of m - t runs
 
-More runs give more tables of longer keys: fewer codes meet in a bucket, but all codes are sorted more often.
+More runs give more tables with longer keys: fewer codes share a bucket, but all codes are sorted more often.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ._inputs import JoinCodes
 
 _MOST_TABLES = 80
 _MOST_RUNS = 64
-_EXTRA_RUNS = 5  # tried beyond the least number
+_EXTRA_RUNS = 5  # numbers of runs that are compared, beyond the smallest
 _SHARES = (1.0, 0.75, 0.5)  # of the symbols, by weight
 _N_SAMPLE = 1 << 14
-_SLACK = 1 + 1e-6  # sums of weights that are rounded differ by less
+_SLACK = 1 + 1e-6  # safety factor for rounded sums of weights
 
 # Nanoseconds on one core, measured on random codes of 32 to 256 bits.
-_SORT_ROW = 40.0  # a code in one table
-_SORT_WORD = 12.0  # and for each of its further words
-_COMPARE_WORD = 0.7  # two codes of a bucket, per word
-_SCAN_BITS = 0.0027  # two codes of a scan, per bit
-_SCAN_WEIGHTED = 3.0  # times this with weights
+_SORT_ROW = 40.0  # per code and table
+_SORT_WORD = 12.0  # per further word of a code
+_COMPARE_WORD = 0.7  # per pair of codes of a bucket and word
+_SCAN_BITS = 0.0027  # per pair of codes of a scan and bit
+_SCAN_WEIGHTED = 3.0  # factor of a scan with weights
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to join: hash tables, or None for a scan; and the estimated seconds on one core."""
+    """The hash tables of a join, or None for a scan; and the estimated seconds on one core."""
 
     tables: _kernels.JoinTables | None
     seconds: float
@@ -50,7 +50,7 @@ class Plan:
 
 
 def nearness(layout: CodeLayout, radius: float, weights: F32 | None) -> _kernels.Nearness:
-    """The radius as the core takes it, with the largest number of differing symbols of weight above 0."""
+    """The radius in the form of the core, with the largest number of differing symbols of positive weight."""
     if weights is None:
         whole = min(math.floor(radius), layout.n_symbols)
         return _kernels.Nearness(float(whole), None, whole)
@@ -65,7 +65,7 @@ def _most_differing(costs: F32, radius: float) -> int:
 
 
 def choose_plan(firsts: JoinCodes, others: JoinCodes | None, near: _kernels.Nearness) -> Plan:
-    """The cheapest way by the estimate."""
+    """The plan with the smallest estimated cost."""
     n, m = len(firsts.codes), len((others or firsts).codes)
     n_pairs = n * m if others else n * (n - 1) / 2
     layout = firsts.layout
@@ -94,7 +94,7 @@ def _candidates(layout: CodeLayout, near: _kernels.Nearness) -> Iterator[_kernel
 
 
 def _differing_runs(split: list[I64], near: _kernels.Nearness) -> int:
-    """In how many runs near codes differ at most."""
+    """The largest number of runs in which near codes differ."""
     if near.weights is None:
         return near.max_differing
     return _most_differing(np.array([near.weights[run].min() for run in split], np.float32), near.radius)
@@ -112,7 +112,7 @@ def _splits(layout: CodeLayout, near: _kernels.Nearness) -> Iterator[list[I64]]:
 
 
 def _weighted_splits(weights: F32, radius: float) -> Iterator[list[I64]]:
-    """Runs of symbols of similar weight; the lightest symbols, which near codes may all differ in, are left out."""
+    """Runs of symbols of similar weight, without the lightest symbols, in all of which near codes may differ."""
     by_weight = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
     for share in _SHARES:
         symbols = by_weight[: math.ceil(share * len(by_weight))]
@@ -141,7 +141,7 @@ def _table_mask(runs: U64, table: int) -> U64:
 
 
 def _sample_words(codes: JoinCodes) -> U64:
-    """Some codes, in words."""
+    """A sample of the codes, as words."""
     rows = codes.codes
     if len(rows) > _N_SAMPLE:
         rows = rows[np.random.default_rng(0).choice(len(rows), _N_SAMPLE, replace=False)]
@@ -151,7 +151,7 @@ def _sample_words(codes: JoinCodes) -> U64:
 
 
 def _meeting_rate(words: U64, mask: U64) -> float:
-    """The share of pairs of codes that agree in all bits of the mask."""
+    """The fraction of pairs of codes that agree in all bits of the mask."""
     n = len(words)
     if n < 2:
         return 0.0

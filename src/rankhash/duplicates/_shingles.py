@@ -1,4 +1,4 @@
-"""Texts as sets of shingles: runs of neighbouring characters or words, as numbers.
+"""Texts as sets of shingles: hashes of runs of consecutive characters or words.
 
 ::
 
@@ -20,7 +20,7 @@ from ..errors import InvalidTypeError
 
 UNITS = ("character", "word")
 HASH_BITS = 40
-MOST_SETS = 1 << (64 - HASH_BITS)  # whose members can be sorted together
+MOST_SETS = 1 << (64 - HASH_BITS)  # largest number of sets whose members fit into 64-bit keys
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK_CHARACTERS = 1 << 20
@@ -36,12 +36,12 @@ class ShingleSets(NamedTuple):
     members: U64
 
     def sizes(self) -> I64:
-        """How many members each set has."""
+        """The number of members of each set."""
         return np.diff(self.offsets)
 
 
 def shingle_sets(texts: Iterable[str], unit: str, size: int) -> ShingleSets:
-    """The shingles of texts, which are compared without regard to case and to the width of white space.
+    """The shingles of texts, regardless of case and of the amount of white space.
 
     A text that is shorter than a shingle is one shingle; a text without characters or words has none.
     """
@@ -82,14 +82,14 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _character_hashes(chunk: Sequence[str]) -> tuple[I64, U64]:
-    """How many characters each text has, and the characters' numbers."""
+    """The number of characters of each text, and all code points."""
     lengths = np.fromiter(map(len, chunk), np.int64, len(chunk))
     points = np.frombuffer("".join(chunk).encode("utf-32-le", "surrogatepass"), "<u4")
     return lengths, points.astype(np.uint64)
 
 
 class _WordHashes:
-    """How many words each text has, and a number per word that is the same in every run."""
+    """The number of words of each text, and a hash per word that is the same in every process."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -110,7 +110,7 @@ class _WordHashes:
 
 
 def _windows(lengths: I64, units: U64, size: int) -> tuple[I64, U64]:
-    """How many windows each text has, and a hash of HASH_BITS bits for each of them."""
+    """The number of windows of each text, and a hash of HASH_BITS bits per window."""
     padded = np.concatenate([units + np.uint64(1), np.zeros(size, np.uint64)])
     ends = np.cumsum(lengths)
     left = np.repeat(ends, lengths) - np.arange(len(units))  # units up to the end of the text

@@ -1,4 +1,4 @@
-"""Near pairs in ranges of the first member, so that memory stays bounded whatever the number of pairs."""
+"""Near pairs in ranges of the first member, which bounds memory for any number of pairs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST_SCAN = 1 << 16
 
 @dataclass
 class Join:
-    """Codes, what is near, and how to find it."""
+    """The codes of a join, the definition of near pairs, and the plan."""
 
     firsts: JoinCodes
     others: JoinCodes | None
@@ -89,7 +89,7 @@ class Join:
 
 
 def _next_step(step: int, n_pairs: int, capacity: int) -> int:
-    """A range with about half of the capacity, and at most twice as long as the last one."""
+    """The length of the next range: about half of the capacity in pairs, at most twice the last length."""
     return max(1, min(2 * step, int(step * capacity / (2 * n_pairs)) if n_pairs else 2 * step))
 
 

@@ -81,9 +81,8 @@ def duplicate_groups(
     Parameters
     ----------
     source
-        With a ``radius``, an index or codes. Equal codes are compared as one then, so that any number of exact copies
-        is no problem. Without, pairs: what [`near_pairs`][rankhash.near_pairs] returns for one set of codes, or pairs
-        from anywhere.
+        With a ``radius``, an index or codes; equal codes are compared once, so that exact copies cost little. Without
+        it, pairs: the result of [`near_pairs`][rankhash.near_pairs] for one set of codes, or pairs of another origin.
     radius
         The largest distance of near codes; None (default) takes ``source`` for pairs.
     link
@@ -96,7 +95,7 @@ def duplicate_groups(
         ``"last"``, the largest; an array with a value for each id 0, 1, …, of which the largest wins (of equal values
         the smaller id), such as file sizes; or a function from the ids of a group to one of them.
     layout, weights, n_threads
-        As in [`near_pairs`][rankhash.near_pairs], None by default; of no account without a ``radius``.
+        As in [`near_pairs`][rankhash.near_pairs], None by default; ignored without a ``radius``.
     max_pairs
         As in [`near_pairs`][rankhash.near_pairs]; 1,000,000,000 by default.
 
@@ -122,7 +121,7 @@ def duplicate_groups(
 
 
 def kept_of(groups: list[I64], keep: Any) -> DuplicateGroups:
-    """The groups with the member of each that is kept."""
+    """The groups, and the member of each that is kept."""
     chooser = _chooser(keep)
     return DuplicateGroups(groups, np.array([chooser(ids) for ids in groups], np.int64))
 
@@ -137,10 +136,10 @@ class DistinctCodes(NamedTuple):
     """Codes without repetition."""
 
     first: I64
-    """(n_distinct,): where each distinct code stands first, ascending"""
+    """(n_distinct,): the first position of each distinct code, ascending"""
 
     same: I64
-    """(n,): which of the distinct codes each code is"""
+    """(n,): the number of the distinct code that each code equals"""
 
     @classmethod
     def of(cls, codes: U8) -> DistinctCodes:
@@ -158,7 +157,7 @@ class DistinctCodes(NamedTuple):
         return cls(first, same)
 
     def groups_of_all(self, groups: list[I64]) -> list[I64]:
-        """The groups of distinct codes, by their places in ``first``, with all copies; and groups of copies alone."""
+        """The groups of distinct codes, as indexes into ``first``, with all copies; and groups of copies alone."""
         roots = np.arange(len(self.first))
         for group in groups:
             roots[group] = group[0]

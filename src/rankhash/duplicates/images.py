@@ -1,4 +1,4 @@
-"""Perceptual bits of images: those of other programs as codes, and a difference hash of our own."""
+"""Perceptual hashes of images: those of other programs as codes, and the difference hash."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _bits_of(value: Any, place: int) -> Any:
 
 
 class ImageHashes(NamedTuple):
-    """The codes of images that could be read, and why others could not."""
+    """The codes of the readable images, and the errors of the others."""
 
     paths: list[Path]
     codes: U8
@@ -95,7 +95,7 @@ class ImageHashes(NamedTuple):
 
 
 def hash_images(paths: Iterable[str | PathLike[str]], *, size: int = 8) -> ImageHashes:
-    """The difference hashes of image files: size² bits, each of which compares neighbouring points of a small copy.
+    """The difference hashes of image files: size² bits, each of which compares neighbouring pixels of a small copy.
 
     A file that cannot be read is listed with the reason. It needs the extra ``images`` (Pillow). The bits are those of
     ``imagehash.dhash`` with the same size.
@@ -136,7 +136,7 @@ def difference_hash(path: Path, size: int) -> U8:
 
 
 def pillow_image() -> Any:
-    """Pillow's module of images, which is an extra."""
+    """Pillow's module ``Image``; Pillow is an extra."""
     try:
         from PIL import Image
     except ImportError as error:

@@ -45,7 +45,7 @@ class Pairs(NamedTuple):
 
 
 class NearPairs:
-    """The pairs that [`near_pairs`][rankhash.near_pairs] finds, computed while they are iterated over.
+    """The pairs that [`near_pairs`][rankhash.near_pairs] finds, computed during iteration.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class NearPairs:
             raise TooManyPairsError(max_pairs, self.estimate)
 
     def __iter__(self) -> Iterator[Pairs]:
-        """Batches of up to a million pairs; every iteration computes them anew."""
+        """Batches of up to a million pairs; every iteration computes them again."""
         return self.batches(BATCH_PAIRS)
 
     def __repr__(self) -> str:
@@ -106,10 +106,10 @@ def near_pairs(
 ) -> NearPairs:
     """All pairs of codes at most ``radius`` apart, exactly, each once, in the order (first id, second id).
 
-    The pairs are found through hash tables over runs of symbols, or by comparing all codes: whichever a sample says is
-    faster. They are computed while the result is iterated over, in bounded memory: up to 16 million pairs (less than a
-    gigabyte), and for each code two copies and 12 bytes. Changes of an index after the call have no effect on its
-    result.
+    The pairs are found through hash tables over runs of symbols, or by comparing all codes, whichever is faster by an
+    estimate from a sample. They are computed during iteration over the result, in bounded memory: up to 16 million
+    pairs (less than a gigabyte), and for each code two copies and 12 bytes. Changes of an index after the call have no
+    effect on the result.
 
     Parameters
     ----------
@@ -121,11 +121,12 @@ def near_pairs(
         Another index or codes of the same layout: pairs then have their second member there. None (default) joins
         ``codes`` with themselves: a pair has ``first < second``.
     layout
-        The layout of codes that are given as an array. None (default) takes every bit for a symbol.
+        The layout of codes that are given as an array. None (default): every bit is a symbol.
     weights
-        What a differing symbol costs, (n_symbols,). None (default): 1.
+        Cost of a difference in each symbol, (n_symbols,). None (default): 1.
     max_pairs
-        More pairs are an error, before the search if a sample says so; 1,000,000,000 by default, None for no limit.
+        Largest number of pairs; 1,000,000,000 by default, None for no limit. More are an error, which is raised before
+        the search if a sample shows it.
     n_threads
         None (default) uses every core that this process may use.
 

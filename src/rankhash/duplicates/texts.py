@@ -38,9 +38,9 @@ def near_texts(
 ) -> Pairs:
     """Pairs of texts whose sets of shingles have a Jaccard similarity of at least ``threshold``.
 
-    Candidates are found by MinHash codes and confirmed by their exact similarity, so that no pair is wrong; of the
-    pairs at the threshold itself, the share ``recall`` is found, and more of the nearer ones. The distances of the
-    pairs are 1 - Jaccard. Texts are compared without regard to case and to the width of white space; texts without
+    Candidates are found by MinHash codes and confirmed by their exact similarity, so that no pair is wrong. Of the
+    pairs at the threshold itself, the fraction ``recall`` is found; of more similar pairs, a larger one. The distances
+    of the pairs are 1 - Jaccard. Texts are compared regardless of case and of the amount of white space; texts without
     any shingle are in no pair.
 
     Parameters
@@ -56,11 +56,11 @@ def near_texts(
     n_symbols
         Symbols of a MinHash code, of 4 bits each; default 64. More symbols give fewer candidates.
     recall
-        The share of the pairs at the threshold that is found, below 1; default 0.99.
+        The fraction of the pairs at the threshold that is found, below 1; default 0.99.
     random_state
         Seed of the MinHash functions; default 0.
     max_pairs
-        More candidates are an error; 1,000,000,000 by default, None for no limit.
+        Largest number of candidates; 1,000,000,000 by default, None for no limit. More are an error.
     n_threads
         None (default) uses every core that this process may use.
 
@@ -89,7 +89,7 @@ def near_texts(
 def code_radius(n_symbols: int, threshold: float, recall: float) -> int:
     """The smallest radius within which codes of sets at the threshold lie with the probability ``recall``.
 
-    Symbols differ with the probability p = (1 - 1/arity) (1 - threshold), each for itself.
+    Symbols differ independently with the probability p = (1 - 1/arity) (1 - threshold).
     """
     p = (1 - 1 / ARITY) * (1 - threshold)
     total = 0.0
@@ -101,7 +101,7 @@ def code_radius(n_symbols: int, threshold: float, recall: float) -> int:
 
 
 def minhash_codes(sets: ShingleSets, layout: CodeLayout, random_state: int) -> U8:
-    """Codes whose symbols are hashes of the member that a random function makes smallest; empty sets have zeros."""
+    """Codes whose symbols are hashes of the member with the smallest value of a random function; 0 for empty sets."""
     rng = np.random.default_rng(random_state)
     factors = rng.integers(0, 2**63, layout.n_symbols, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     symbols = np.zeros((len(sets.offsets) - 1, layout.n_symbols), np.uint8)
@@ -128,7 +128,7 @@ def _labels(values: U64) -> U8:
 
 
 def _runs(sizes: I64, most: int | None = None) -> Iterator[tuple[int, int]]:
-    """Ranges whose sizes add up to a few million."""
+    """Ranges of sets with a few million members each."""
     ends, start = np.cumsum(sizes), 0
     while start < len(sizes):
         before = ends[start - 1] if start else 0
@@ -158,7 +158,7 @@ def _jaccard(sets: ShingleSets, first: I64, second: I64) -> F64:
 
 
 def _keys(sets: ShingleSets, chosen: I64) -> U64:
-    """The members of each chosen set behind the number of its place."""
+    """Keys of the members of the chosen sets: the position of the set in the high bits, the member in the low ones."""
     sizes = sets.sizes()[chosen]
     starts = np.repeat(sets.offsets[chosen] - (np.cumsum(sizes) - sizes), sizes)
     places = np.repeat(np.arange(len(chosen), dtype=np.uint64) << np.uint64(HASH_BITS), sizes)

@@ -16,7 +16,7 @@ from .pairs import Pairs
 
 MAX_PAIRS = 10**8
 ROUNDING = 1e-6
-"""What cosines of float32 vectors may be off by."""
+"""Tolerance for rounding errors of cosines of float32 vectors."""
 
 _BATCH = 2048
 _FIRST_K = 16
@@ -25,7 +25,7 @@ _MOST_ANSWERS = 1 << 22  # places of one search
 
 
 class SearchedVectors(Protocol):
-    """What near pairs need of an index of vectors."""
+    """The interface of vector indexes that near pairs use."""
 
     def __len__(self) -> int: ...
 
@@ -82,7 +82,7 @@ def _limit(metric: str, threshold: float) -> float:
 
 
 def _within(index: SearchedVectors, ids: I64, limit: float, options: dict[str, Any]) -> Iterator[tuple[I64, I64, F32]]:
-    """Queries, what they found within the limit, and distances; k grows where all k are within it."""
+    """Queries, their neighbours within the limit, and distances; k grows for queries with k neighbours within it."""
     k = min(_FIRST_K, len(index))
     while len(ids):
         step, full = max(1, _MOST_ANSWERS // k), [ids[:0]]
@@ -98,7 +98,7 @@ def _within(index: SearchedVectors, ids: I64, limit: float, options: dict[str, A
 
 
 def _each_once(first: I64, second: I64, distances: F32, max_pairs: int | None) -> Pairs:
-    """Pairs in order; what was found from both sides counts once."""
+    """Pairs in order; a pair that was found from both members is kept once."""
     order = np.lexsort((distances, second, first))
     first, second, distances = first[order], second[order], distances[order]
     new = np.ones(len(first), dtype=bool)

@@ -4,7 +4,7 @@
 
     position   0 ……………………………… n_sealed ……… size
                segments, largest first │ scanned
-               └ changed: positions whose code differs from that in the tables; scanned, too
+               └ changed: positions whose code differs from that in the tables; also scanned
 
 New codes stay in the tail until there are `TAIL` of them. Then they become a segment, merged with preceding segments
 that are not much larger. Tables are built in calls that change the index, never in a search.

@@ -39,7 +39,7 @@ class BackgroundLookupIndex(LookupIndex):
 
 
 class Background:
-    """At most one thread at a time, which looks at ``is_over`` now and then."""
+    """Runs at most one thread at a time, which polls ``is_over``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -54,14 +54,14 @@ class Background:
         return thread is not None and thread.is_alive()
 
     def run(self, work: Callable[[], None]) -> None:
-        """Begin, unless somebody is at it."""
+        """Start the thread, unless it runs already."""
         with self._mutex:
             if not self.at_work and not self._stopped.is_set():
                 self._thread = threading.Thread(target=work, name=self._name)
                 self._thread.start()
 
     def stop(self) -> None:
-        """End at the next look at ``is_over``."""
+        """Make ``is_over`` true, so that the thread ends."""
         self._stopped.set()
 
     def wait(self) -> None:
@@ -98,7 +98,7 @@ class TableMaker:
         return store.size >= self._n_least and store.size - store.n_sealed >= store.tail
 
     def start(self, current: Callable[[], LookupIndex | None]) -> None:
-        """Begin, unless somebody is at it; ``current`` gives the index in use at any moment, or None."""
+        """Start the thread, unless it runs already; ``current`` returns the index in use, or None."""
         self._thread.run(lambda: self._run(current))
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 ::
 
     X ──fit──▶ VectorIndex                    ─▶ neighbours by true distance, or their graph
-          └──▶ hasher ──encode──▶ index       ─▶ neighbours by code, re-ranked if asked for ─▶ classes, numbers
+          └──▶ hasher ──encode──▶ index       ─▶ neighbours by code, re-ranked on request ─▶ classes, numbers
 """
 
 from .estimators import RankNeighbors, RankNeighborsTransformer

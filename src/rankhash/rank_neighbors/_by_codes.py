@@ -1,4 +1,4 @@
-"""Neighbours by the codes of a hasher, in the order of vectors if asked for."""
+"""Neighbours by the codes of a hasher, optionally re-ranked by the vectors."""
 
 from __future__ import annotations
 

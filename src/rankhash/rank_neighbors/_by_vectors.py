@@ -13,7 +13,7 @@ from ..vector_index import VectorIndex
 from ..vectors import as_vectors
 
 FIRST_K, GROWTH = 64, 4
-"""Neighbours that a search within a radius first asks for, and the factor for queries that have more."""
+"""Initial k of a search within a radius, and its growth factor for queries that have more neighbours."""
 
 _ANSWERS = 1 << 22
 """Upper limit of the neighbours that one step of a search within a radius holds."""

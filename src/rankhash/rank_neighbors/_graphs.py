@@ -14,12 +14,12 @@ from ..neighbors import Neighbors, RadiusNeighbors
 
 
 def check_mode(mode: str) -> None:
-    """Raise unless it is a mode of graphs."""
+    """Raise unless ``mode`` is a mode of graphs."""
     check_choice("mode", mode, ("connectivity", "distance"))
 
 
 def graph(found: RadiusNeighbors, n_columns: int, mode: str) -> csr_matrix:
-    """A row per query, with ones or distances at its neighbours."""
+    """One row per query, with ones or distances at its neighbours."""
     offsets, rows, distances = found
     values = np.ones(len(rows)) if mode == "connectivity" else distances.astype(np.float64)
     return csr_matrix((values, rows, offsets), shape=(len(offsets) - 1, n_columns))

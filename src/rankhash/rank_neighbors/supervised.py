@@ -25,7 +25,7 @@ WEIGHTS = ("uniform", "distance")
 
 
 class _Supervised(RankNeighbors):
-    """Neighbours whose targets are known."""
+    """The base of the supervised estimators: neighbours with weights."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class _Supervised(RankNeighbors):
         self.weights = weights
 
     def _neighbors(self, X: Any) -> tuple[NDArray[np.int64], F64]:
-        """Rows of the nearest fitted vectors, and how much each counts; the weights of a query sum to 1."""
+        """Rows of the nearest fitted vectors, and their weights, which sum to 1 per query."""
         check_is_fitted(self)
         distances, rows = self.kneighbors(X)
         if self.weights == "uniform":
@@ -71,7 +71,7 @@ class _Supervised(RankNeighbors):
 
 
 class RankNeighborsClassifier(ClassifierMixin, _Supervised):  # type: ignore[misc]
-    """The class that most of the nearest neighbours have, as ``sklearn.neighbors.KNeighborsClassifier`` finds it.
+    """The majority class of the nearest neighbours, with the interface of ``sklearn.neighbors.KNeighborsClassifier``.
 
     The other parameters are those of [`RankNeighbors`][rankhash.RankNeighbors]. A hasher learns from the classes.
 
@@ -94,7 +94,7 @@ class RankNeighborsClassifier(ClassifierMixin, _Supervised):  # type: ignore[mis
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]  # targets are needed here
-        """The classifier itself, with the vectors ``X`` and their classes ``y`` remembered."""
+        """The classifier itself, fitted to the vectors ``X`` and their classes ``y``."""
         check_choice("weights", self.weights, WEIGHTS)
         _check_given(type(self).__name__, y)
         assert_all_finite(np.asarray(y), input_name="y")
@@ -106,7 +106,7 @@ class RankNeighborsClassifier(ClassifierMixin, _Supervised):  # type: ignore[mis
         return self
 
     def predict_proba(self, X: Any) -> F64:
-        """The share of the votes for every class, ``(n, n_classes)``."""
+        """The fraction of the votes for every class, ``(n, n_classes)``."""
         rows, weights = self._neighbors(X)
         votes = np.zeros((len(rows), len(self.classes_)))
         np.add.at(votes, (np.arange(len(rows))[:, None], self._targets[rows]), weights)
@@ -119,9 +119,9 @@ class RankNeighborsClassifier(ClassifierMixin, _Supervised):  # type: ignore[mis
 
 
 class RankNeighborsRegressor(RegressorMixin, _Supervised):  # type: ignore[misc]
-    """The mean of the nearest neighbours' targets, as ``sklearn.neighbors.KNeighborsRegressor`` finds it.
+    """The mean target of the nearest neighbours, with the interface of ``sklearn.neighbors.KNeighborsRegressor``.
 
-    The other parameters are those of [`RankNeighbors`][rankhash.RankNeighbors]. A hasher does not see the targets.
+    The other parameters are those of [`RankNeighbors`][rankhash.RankNeighbors]. A hasher is fitted without the targets.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class RankNeighborsRegressor(RegressorMixin, _Supervised):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]  # targets are needed here
-        """The regressor itself, with the vectors ``X`` and their targets ``y``, one or several each, remembered."""
+        """The regressor itself, fitted to the vectors ``X`` and their targets ``y``, one or several per vector."""
         check_choice("weights", self.weights, WEIGHTS)
         _check_given(type(self).__name__, y)
         _check_length(type(self).__name__, X, y)

@@ -57,8 +57,8 @@ def open_vectors(
         Columns of a CSV or Parquet file that are metadata of the items, not part of the vectors; default (), none. The
         column ``id`` is never part of the vectors.
     max_bytes
-        Most bytes of vectors that a file may say it holds; None (default): a gigabyte, or 200 times the size of the
-        file. Damaged and hostile files claim more.
+        Largest size of the decoded vectors, in bytes; None (default): the larger of a gigabyte and 200 times the size
+        of the file. Files that claim more are refused as damaged.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The sizes of a Parquet file's columns, read from its footer (Thrift's compact protocol).
 
-pyarrow tells them, too. But it ends the process, without an exception, if the facts of a column contradict themselves.
+pyarrow reads them as well, but aborts the process, without an exception, if the metadata of a column are inconsistent.
 
 ::
 
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from ..errors import InvalidInputError
 
 MAX_DEPTH = 32
-"""Levels of structs and lists; the format has fewer than ten"""
+"""Largest nesting depth of structs and lists; the format has fewer than ten levels"""
 
 _END, _TRUE, _BYTE, _DOUBLE, _BINARY, _LISTS, _MAP, _STRUCT = 0, 1, 3, 7, 8, (9, 10), 11, 12
 _INTEGERS = (4, 5, 6)
 
 
 class ColumnSize(NamedTuple):
-    """What a file says of one column of one row group."""
+    """The declared sizes of one column of one row group."""
 
     n_values: int
     n_bytes: int
@@ -55,7 +55,7 @@ def _size(facts: dict[int, Any]) -> ColumnSize:
 
 
 class _Footer:
-    """Values one after the other: structs as dicts by number, texts as None."""
+    """A parser of consecutive values: structs become dicts by field number, texts None."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0

@@ -14,14 +14,14 @@ LONGEST = 200
 
 @contextlib.contextmanager
 def decoding(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged file into an InvalidInputError; what the system says of a file stays.
+    """Turn any error of a library into an InvalidInputError; errors of the operating system pass through.
 
     Parameters
     ----------
     path
         The file, for the message.
     what
-        What it should be, such as ``"Parquet file"``.
+        The expected kind of file, such as ``"Parquet file"``.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""How much a file may say that it holds: compressed formats can claim gigabytes in a few bytes."""
+"""Limits of the decoded size of files: compressed formats can claim gigabytes in a few bytes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import os
 from ..errors import InvalidInputError
 
 ALWAYS = 1 << 30
-"""Bytes that any file may hold."""
+"""Decoded bytes that are allowed for any file."""
 
 EXPANSION = 200
-"""Bytes that a file may hold per byte of its own; compressed vectors of real data stay far below."""
+"""Decoded bytes that are allowed per byte of the file; compressed vectors of real data stay far below."""
 
 
 def most_bytes(path: str | os.PathLike[str], max_bytes: int | None) -> int:
-    """The limit of what is decoded from a file: ``max_bytes``, or what its size makes plausible."""
+    """The limit of the decoded size of a file: ``max_bytes``, or if that is None, max(1 GiB, 200 · its size)."""
     return max(ALWAYS, EXPANSION * os.path.getsize(path)) if max_bytes is None else max_bytes
 
 
 def check_expansion(path: str | os.PathLike[str], n_bytes: int, max_bytes: int | None) -> None:
-    """Refuse a file that says that it holds more than its limit."""
+    """Refuse a file that claims more decoded bytes than its limit."""
     limit = most_bytes(path, max_bytes)
     if n_bytes > limit:
         raise InvalidInputError(

@@ -153,7 +153,7 @@ class CsvFile(LinesFile):
 
 
 def as_float32(rows: Sequence[list[float]], path: str) -> F32:
-    """Rows of Python numbers of a file as an array; what float32 cannot hold is infinite there."""
+    """Rows of Python numbers of a file as an array; numbers beyond float32 become infinite."""
     try:
         with np.errstate(over="ignore"):
             return np.array(rows, np.float32)
@@ -162,7 +162,7 @@ def as_float32(rows: Sequence[list[float]], path: str) -> F32:
 
 
 TRUTH = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
-"""How truth values are written in CSV files"""
+"""Truth values in CSV files"""
 
 
 def _number(cell: str) -> float | None:

@@ -17,7 +17,7 @@ from .foreign import decoding
 from .limits import check_expansion
 
 DICTIONARY_BYTES = 1 << 28
-"""Bytes that the values of a column may take in one block; a dictionary stores a long text once for many rows."""
+"""Largest size of a column's values in one block, in bytes; a dictionary stores a long text once for many rows."""
 
 
 class ParquetFile(VectorFile):
@@ -131,10 +131,9 @@ def open_parquet(path: str | os.PathLike[str]) -> Any:
 
 
 def rows_at_once(path: str | os.PathLike[str], max_bytes: int | None = None) -> int:
-    """Rows of a block whose values stay small, even if each is the only entry of its column's dictionary.
+    """Number of rows per block that bounds its size, even if every row repeats the longest entry of a dictionary.
 
-    Raises InvalidInputError if the file says that it holds more than ``max_bytes``; None (default) as in
-    `open_vectors`.
+    Raises InvalidInputError if the file claims more than ``max_bytes``; None (default) as in `open_vectors`.
     """
     columns = column_sizes(path)
     check_expansion(path, sum(max(column.n_bytes, 4 * column.n_values) for column in columns), max_bytes)

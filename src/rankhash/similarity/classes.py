@@ -14,10 +14,10 @@ from ..errors import InvalidInputError
 from ._base import PairSource, random_pairs, without_selves
 
 MAX_TRIES = 50
-"""Rejection sampling gives up after this many rounds."""
+"""Largest number of rounds of rejection sampling."""
 
 ESTIMATE_PAIRS = 200_000
-"""Up to this many pairs, similar ones are counted; of more, this many random pairs give an estimate."""
+"""Up to this number of pairs, similar ones are counted; of more, a sample of this size gives an estimate."""
 
 
 def class_source(y: Any, n_points: int) -> PairSource:

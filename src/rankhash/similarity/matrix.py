@@ -1,4 +1,4 @@
-"""Similarity as a symmetric matrix, for methods that look at all pairs of a few thousand points."""
+"""Similarity as a symmetric matrix, for methods that use all pairs of a few thousand points."""
 
 from __future__ import annotations
 

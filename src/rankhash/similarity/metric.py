@@ -25,10 +25,10 @@ MIN_LOCAL_SCALE = 0.05
 """Lower limit of local scales, relative to their mean; duplicates of a point would have the scale 0."""
 
 BLOCK_FLOATS, MIN_BLOCK_ROWS = 1 << 20, 8
-"""Entries of a block of distances, and its least number of rows."""
+"""Entries of a block of distances, and its smallest number of rows."""
 
 TIE_PAIRS, MAX_SIMILAR = 10_000, 0.99
-"""If more than MAX_SIMILAR of TIE_PAIRS random pairs are similar, the distances tell nothing apart."""
+"""If more than the fraction MAX_SIMILAR of TIE_PAIRS random pairs is similar, the vectors are refused as equal."""
 
 MAX_TIES = 4
 """Pairs at the radius are kept up to this multiple of the wanted number of pairs."""

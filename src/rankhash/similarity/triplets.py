@@ -12,14 +12,14 @@ from .classes import draw_until
 from .given import GivenPairs
 
 MAX_TRIES = 64
-"""Most points that are tried at once as the third of a triplet: 2 / the fraction of dissimilar pairs, up to this."""
+"""Largest number of candidates that are drawn at once for the third point: 2 / the fraction of dissimilar pairs."""
 
 
 class Triplets:
     """Random triplets from any source of labelled pairs.
 
     The first two points are a random similar pair, in random order; the third is a random point that is dissimilar to
-    the first. Of given pairs, those count whose points have a dissimilar partner.
+    the first. Of given pairs, only those are used whose points have a dissimilar partner.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class Triplets:
     def with_negatives(self, rng: np.random.Generator, size: int, n_negatives: int) -> I32:
         """Random triplets with several third points, ``(size, 2 + n_negatives)``.
 
-        The further ones are random points that are dissimilar to the first; where the draw is not, the third point
-        is repeated.
+        The further ones are random points that are dissimilar to the first; a draw that is not dissimilar is replaced
+        by the third point.
         """
         triplets = self.sample(rng, size)
         if n_negatives == 1:
