@@ -94,8 +94,8 @@ def test_the_load_of_the_server_is_measured_and_drawn(tmp_path: Path) -> None:
     assert idle["connections"] == idle["open_at_the_end"] == 200
     assert soak["errors"] == 0
     text = drawn(tmp_path / "page.md", "server")
-    assert "| binary, 64 vectors, 156 requests a second, at random times | 8 |" in text
-    assert "| JSON, one vector, 750 requests a second, evenly | 64 |" in text
+    assert "| binary, 64 vectors, 156 requests per second, at random times | 8 |" in text
+    assert "| JSON, one vector, 750 requests per second, evenly | 64 |" in text
     assert "not a measurement" in text
 
 

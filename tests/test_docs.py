@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors import safe_open
 
 import rankhash
 
@@ -266,3 +269,28 @@ def test_a_missing_or_wrong_default_is_noticed(text):
     assert not ("default" in text and names_value(text, 10))
     assert names_value("Number of rows; default 10.", 10)
     assert described_parameters("Rows.\n\nParameters\n----------\na, b\n    Number; default 1.\n")["b"].strip()
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["flat", "lookup", "float32", "int8"])
+def test_the_page_on_files_names_every_entry_of_an_index_file(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    if kind in ("flat", "lookup"):
+        layout = rankhash.CodeLayout(16, 4)
+        index = rankhash.FlatIndex(layout) if kind == "flat" else rankhash.LookupIndex(layout)
+        codes = layout.pack(rng.integers(0, 4, (20_000, 16)))
+        index.add(codes, ids=np.arange(20_000)[::-1])
+        index.remove([7])
+        index.upsert(codes[:1], [9])
+    else:
+        index = rankhash.VectorIndex("euclidean", n_cells=8, bytes_per_vector=8, vectors=kind, verbose=False)
+        X = rng.normal(size=(2000, 16))
+        index.fit(X).add(X)
+    index.save(tmp_path / "index.rankhash")
+    with safe_open(tmp_path / "index.rankhash", "np") as file:
+        arrays = {re.sub(r"(segment|table)\d+", r"\1<n>", name) for name in file.keys()}  # noqa: SIM118
+        header = json.loads(file.metadata()["rankhash"])["header"]
+    page = re.sub(r"<[it]>", "<n>", (ROOT / "docs" / "explain" / "files.md").read_text())
+    assert not {name for name in {*arrays, *header} if f"`{name}`" not in page}

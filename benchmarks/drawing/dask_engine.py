@@ -81,8 +81,8 @@ def scale(results: Results) -> list[str]:
         "codes",
         "memory, GB",
         "shards",
-        "core-seconds a batch",
-        "cores for a batch a second",
+        "core-seconds per batch",
+        "cores for one batch per second",
         "merging, ms, without network",
     )
     for n in SCALES:

@@ -17,7 +17,7 @@ def kills(results: Results) -> str:
     lines = ["| what | how often |", "|---|--:|", f"| kills | {row['kills']} |"]
     lines += [f"| {name} | {count} |" for name, count in row["changes"].items()]
     lost = len(row["failures"])
-    lines.append(f"| **acknowledged changes lost, changes kept by halves, damaged files** | **{lost}** |")
+    lines.append(f"| **acknowledged changes lost, partial changes, damaged files** | **{lost}** |")
     return with_origin(lines, results)
 
 
@@ -32,7 +32,7 @@ def soak(results: Results) -> str:
     lines.append(f"| starts that failed | {row['starts_that_failed']} |")
     lines += [f"| {name} | {count:,} |" for name, count in row["counts"].items()]
     lost = len(row["failures"])
-    lines.append(f"| **lost, by halves, damaged or wrong** | **{lost}** |")
+    lines.append(f"| **lost, partial, damaged or wrong** | **{lost}** |")
     lines += [
         "",
         f"Over {row['seconds']:.0f} s the server that was not killed held {row['megabytes'][0]:.0f} MB at first and "
@@ -76,13 +76,13 @@ def first_minutes(results: Results) -> str:
 
 def server(results: Results) -> str:
     """Searches over HTTP."""
-    lines = ["| requests | clients | queries a second | p50, ms | p99, ms | CPU a query, µs | errors |"]
+    lines = ["| requests | clients | queries per second | p50, ms | p99, ms | CPU per query, µs | errors |"]
     lines.append("|---|--:|--:|--:|--:|--:|--:|")
     facts = results.rows[0]["collection"]
     bodies = {"json": "JSON, one vector", "binary": f"binary, {facts['batch']} vectors"}
     for row in [*results.having(what="closed"), *results.having(what="open")]:
         times = "evenly" if row.get("evenly") else "at random times"
-        rate = "" if row["what"] == "closed" else f", {row['rate']:,.0f} requests a second, {times}"
+        rate = "" if row["what"] == "closed" else f", {row['rate']:,.0f} requests per second, {times}"
         lines.append(_load_line(bodies[row["kind"]] + rate, row))
     idle = results.having(what="idle")
     lines += [_load_line(f"JSON, with {row['connections']:,} idle connections", row) for row in idle]

@@ -129,7 +129,7 @@ async def closed(port: int, requests: Sequence[bytes], clients: int, seconds: fl
 async def opened(
     port: int, requests: Sequence[bytes], clients: int, seconds: float, rate: float, *, evenly: bool = False
 ) -> Tally:
-    """Requests at random times or evenly, ``rate`` a second, over ``clients`` connections.
+    """Requests at random times or evenly, ``rate`` per second, over ``clients`` connections.
 
     Those that find no free connection queue, and are counted from when they were due.
     """
