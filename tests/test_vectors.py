@@ -117,7 +117,7 @@ def test_unusable_numbers_get_one_sentence(X, sentence):
         (np.array([["2020-01-01"]], "datetime64[D]"), "must hold numbers, got datetime64"),
         (np.ones((2, 2), complex), "Complex data not supported"),
         (np.zeros((2, 2), [("a", "f4")]), "must hold numbers"),
-        (scipy.sparse.csr_array(TABLE), r"X is sparse, .* X.toarray\(\)"),
+        (scipy.sparse.csr_array(TABLE), r"X is sparse, .* X.toarray\(\), or reduce"),
         (scipy.sparse.coo_matrix(TABLE), "X is sparse"),
         ("text", "must hold numbers"),
     ],
@@ -199,3 +199,17 @@ def test_conversion_does_not_warn():
             as_vectors(np.array([[1e300, np.nan]]))
         with pytest.raises(InvalidInputError):
             as_vectors(np.array([[1e300]]))
+
+
+@pytest.mark.parametrize("container", [scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array])
+def test_sparse_rows_are_read_in_dense_batches_where_they_are_welcome(monkeypatch, container):
+    table = np.diag(np.arange(1.0, 6.0))
+    monkeypatch.setattr(vectors, "BATCH_BYTES", 4 * 5 * 2)
+    data = vectors.batches(container(table), sparse=True)
+    assert [batch.tolist() for batch in data] == [table[:2].tolist(), table[2:4].tolist(), table[4:].tolist()]
+    assert data.take(np.array([3, 1])).tolist() == table[[3, 1]].tolist()
+    monkeypatch.setattr(vectors, "MAX_DENSE_BYTES", 4 * 5 * 2)
+    assert len(data.take(np.array([0, 4]))) == 2
+    for ask in (data.whole, lambda: data.take(np.arange(3))):
+        with pytest.raises(InvalidInputError, match=r"is sparse, and . dense rows .*TruncatedSVD"):
+            ask()

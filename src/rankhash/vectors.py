@@ -16,11 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _kernels
-from ._types import F32, F64, Array
+from ._types import F32, F64, I64, Array
 from .errors import InvalidInputError, InvalidTypeError
 
 BATCH_BYTES = 4 << 20
 """Size of one batch: large enough to keep the kernels busy, small enough to stay in the cache."""
+
+MAX_DENSE_BYTES = 2 << 30
+"""Largest array that sparse rows are converted to at once."""
 
 
 def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> F32:
@@ -54,16 +57,19 @@ def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner:
     return batches(X, n_features=n_features, name=name, owner=owner).whole()
 
 
-def batches(X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash") -> VectorBatches:
+def batches(
+    X: Any, *, n_features: int | None = None, name: str = "X", owner: str = "rankhash", sparse: bool = False
+) -> VectorBatches:
     """``X`` as an iterable of batches; type and shape are checked now, the numbers batch by batch.
 
     Every iteration converts and checks the numbers again. The parameters are those of
-    [`as_vectors`][rankhash.as_vectors].
+    [`as_vectors`][rankhash.as_vectors]. With ``sparse`` (default False), sparse rows of SciPy are taken as well; each
+    batch is dense.
 
     >>> [batch.shape for batch in batches([[1, 2], [3, 4]])]
     [(2, 2)]
     """
-    array = _as_numbers(X, name)
+    array = X.tocsr() if sparse and _is_sparse(X) and X.ndim == 2 and X.dtype.kind in "fiub" else _as_numbers(X, name)
     _check_shape(array, n_features, name, owner)
     return VectorBatches(array, name)
 
@@ -102,7 +108,13 @@ class VectorBatches:
 
     def whole(self) -> F32:
         """All rows in one array."""
+        self._check_dense_size(self.n_rows)
         return self._checked(0, self._rows(0, self.n_rows))
+
+    def take(self, rows: I64) -> F32:
+        """Some rows in one array; errors name the numbers of rows within the array."""
+        self._check_dense_size(len(rows))
+        return VectorBatches(self.array[rows], self.name).whole()
 
     def check(self) -> None:
         """Raise an error if any row holds NaN, infinity or a number beyond float32."""
@@ -121,8 +133,17 @@ class VectorBatches:
         raise InvalidInputError(self._complaint(row))
 
     def _rows(self, start: int, stop: int) -> F32:
+        rows = _dense(self.array[start:stop])
         with np.errstate(over="ignore"):
-            return np.require(self.array[start:stop], np.float32, ["C", "A"])
+            return np.require(rows, np.float32, ["C", "A"])
+
+    def _check_dense_size(self, n_rows: int) -> None:
+        size = 4 * n_rows * self.n_features
+        if size > MAX_DENSE_BYTES and _is_sparse(self.array):
+            raise InvalidInputError(
+                f"{self.name} is sparse, and {n_rows} dense rows of it would take {size / 1e9:.1f} GB; use fewer rows, "
+                "or reduce its dimension with sklearn.decomposition.TruncatedSVD"
+            )
 
     def _checked(self, start: int, rows: F32) -> F32:
         bad = _kernels.first_nonfinite_row(rows)
@@ -131,7 +152,7 @@ class VectorBatches:
         return rows
 
     def _complaint(self, row: int) -> str:
-        values = self.array[row]
+        values = _dense(self.array[row : row + 1])[0]
         if np.isfinite(values).all():
             value = values[np.abs(values).argmax()]
             return f"{self.name} must fit into float32, but row {row} holds {value:g}; scale it down"
@@ -142,7 +163,10 @@ class VectorBatches:
 def _as_numbers(X: Any, name: str) -> Array:
     """``X`` as an array of floats, integers or booleans of any shape, without a copy where possible."""
     if _is_sparse(X):
-        raise InvalidTypeError(f"{name} is sparse, but vectors must be dense; convert it with {name}.toarray()")
+        raise InvalidTypeError(
+            f"{name} is sparse, but vectors must be dense here; convert it with {name}.toarray(), or reduce its "
+            "dimension with sklearn.decomposition.TruncatedSVD"
+        )
     if np.ma.is_masked(X):
         raise InvalidInputError(f"{name} has masked values; fill them with {name}.filled(...) first")
     try:
@@ -187,6 +211,12 @@ def _check_shape(array: Array, n_features: int | None, name: str, owner: str) ->
         raise InvalidInputError(
             f"{name} has {array.shape[1]} features, but {owner} is expecting {n_features} features as input"
         )
+
+
+def _dense(rows: Any) -> Array:
+    """Rows of a dense or sparse array as a dense one."""
+    dense: Array = rows.toarray() if _is_sparse(rows) else rows
+    return dense
 
 
 def _is_sparse(X: Any) -> bool:

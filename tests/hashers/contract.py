@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -72,6 +73,8 @@ class HasherContract:
             pd.DataFrame(X),
             as_memmap(X, tmp_path),
             Wrapped(),
+            scipy.sparse.csr_array(X),
+            scipy.sparse.coo_matrix(X),
         ]
         for container in containers:
             np.testing.assert_array_equal(fitted.encode(container), fitted.encode(X))

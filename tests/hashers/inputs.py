@@ -46,5 +46,6 @@ BAD_INPUTS = {
     "ragged": ([[1.0, 2.0], [1.0]], InvalidInputError, "rows of one length"),
     "complex": (X + 1j, InvalidTypeError, "Complex data not supported"),
     "text": (X.astype(str), InvalidTypeError, "must hold numbers"),
-    "sparse": (scipy.sparse.csr_array(X), InvalidTypeError, "is sparse"),
+    "sparse, NaN": (scipy.sparse.csr_array(with_value(np.nan)), InvalidInputError, "row 5 holds NaN"),
+    "sparse, complex": (scipy.sparse.csr_array(X + 1j), InvalidTypeError, "is sparse"),
 }

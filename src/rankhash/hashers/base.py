@@ -159,7 +159,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         Parameters
         ----------
         X
-            Vectors ``(n, d)``, in any form that [`as_vectors`][rankhash.as_vectors] takes.
+            Vectors ``(n, d)``, in any form that [`as_vectors`][rankhash.as_vectors] takes, or sparse rows of SciPy,
+            which are made dense in batches of a few megabytes. The sample that a method learns from is dense.
         y
             Class labels ``(n,)`` or a label indicator matrix ``(n, n_labels)``; None by default. Methods that do not
             learn from labels ignore it.
@@ -169,7 +170,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         layout = self._layout(y)
         self._check_parameters()
         rng = as_random_state(self.random_state)
-        data = batches(X, owner=type(self).__name__)
+        data = batches(X, owner=type(self).__name__, sparse=True)
         names = feature_names(X)
         arrays = self._learn_arrays(Training(data, y, similarity), rng, layout)
         self._adopt(arrays, layout, data.n_features, names)
@@ -288,7 +289,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
                 validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)
             except ValueError as error:
                 raise InvalidInputError(str(error)) from error
-        return batches(X, n_features=self.n_features_in_, name=name, owner=type(self).__name__)
+        return batches(X, n_features=self.n_features_in_, name=name, owner=type(self).__name__, sparse=True)
 
     @property
     def _n_features_out(self) -> int:
@@ -297,4 +298,5 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = True
         return tags

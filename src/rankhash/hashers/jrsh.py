@@ -221,7 +221,7 @@ class JRSH(SymbolReport, KernelHasher):
         if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
             raise InvalidInputError("size and arity of codes cannot change between batches; call fit to start anew")
         rng = as_random_state(self.random_state)
-        data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
+        data = self._open(X) if fitted else batches(X, owner=type(self).__name__, sparse=True)
         names = getattr(self, "feature_names_in_", None) if fitted else feature_names(X)
         if not fitted:
             self._model = None

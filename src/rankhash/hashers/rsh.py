@@ -235,7 +235,7 @@ class RSH(PairHasher):
         n_batches, n_seen = self.stream_ if fitted else (0, 0)
         rng = as_random_state(self.random_state)
         rng.randint(0, 2**31 - 1, size=int(n_batches))  # an integer random_state must not repeat its draws
-        data = self._open(X) if fitted else batches(X, owner=type(self).__name__)
+        data = self._open(X) if fitted else batches(X, owner=type(self).__name__, sparse=True)
         names = getattr(self, "feature_names_in_", None) if fitted else feature_names(X)
         pool = self._pool(Training(data, y, similarity), rng, self._frame() if fitted else None)
         starts = self._learned() if fitted else self._starts(pool, rng)

@@ -18,7 +18,7 @@ from .._ranking import some_pairs
 from .._types import F32, I32, I64, U8, Flags
 from ..errors import InvalidInputError
 from ..similarity import GivenPairs, PairSource, label_source
-from ..vectors import VectorBatches, as_vectors
+from ..vectors import VectorBatches
 from ._features.reduced import neighbors_among
 
 MIN_POOL, MAX_POOL, POOL_PER_POINT = 200_000, 2_000_000, 10
@@ -202,7 +202,7 @@ def sample_rows(rng: np.random.Generator | np.random.RandomState, n: int, most: 
 
 def take_rows(data: VectorBatches, rows: I64) -> F32:
     """Some rows as checked vectors."""
-    return as_vectors(data.array[rows], name=data.name)
+    return data.take(rows)
 
 
 def data_center(data: VectorBatches, *, centered: bool) -> F32:
@@ -218,7 +218,7 @@ def center_and_scale(data: VectorBatches, rows: I64, center: F32, scale: float |
 
     ``scale`` None, the default, takes the root of the mean squared length of the centred vectors.
     """
-    points = as_vectors(data.array, name=data.name) if len(rows) == data.n_rows else take_rows(data, rows)
+    points = data.whole() if len(rows) == data.n_rows else take_rows(data, rows)
     with np.errstate(over="ignore"):
         points = points - center
     largest = float(max(points.max(), -points.min()))

@@ -168,3 +168,23 @@ def test_text_is_searched_for_where_there_is_an_encoder(visit, collections):
         page.reload()
         expect(page.locator(".found .id").first).to_have_text("3")
         expect(page.locator("#kind")).to_have_value("text")
+
+
+def test_recall_by_candidates_is_what_re_ranking_them_finds(shown, collections):
+    page, digits = shown("?id=17&scoring=hamming").page, collections["digits"]
+    expect(page.locator("#recall-view")).to_be_visible()
+    assert page.locator("#recall svg").count() == 0  # folded: nothing is asked for
+    page.locator("#recall-view summary").click()
+    expect(page.locator("#recall svg")).to_be_visible()
+    truth = {*digits.search_ids([17], 10, rerank=len(digits), scoring="hamming").ids[0]}
+    for n in (10, 100, 1000):
+        order = digits.search_ids([17], n, rerank=0, scoring="hamming").ids[0]
+        share = round(len(truth.intersection(order)) / 10 * 100)
+        expect(page.locator("#recall figcaption")).to_contain_text(f"{n:,}: {share} %")
+    page.locator(".found").first.click()
+    expect(page.locator("#neighbours-title")).not_to_have_text("Neighbours of 17")
+    expect(page.locator("#recall svg")).to_be_visible()
+
+
+def test_recall_by_candidates_needs_codes_and_vectors(shown):
+    expect(shown("?collection=wines").page.locator("#recall-view")).to_be_hidden()

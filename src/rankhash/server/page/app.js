@@ -6,12 +6,14 @@ import { Controls } from "./controls.js";
 import { byId, count, el, number } from "./dom.js";
 import { Duplicates } from "./duplicates.js";
 import { askForToken } from "./gate.js";
+import { Recall } from "./recall.js";
 import { Results } from "./results.js";
 import { DEFAULTS, parseId, read, write } from "./state.js";
 
 const browsing = api.latest(), searching = api.latest();
 const browse = new Browse({ choose, turn: (offset) => navigate({ offset }) });
 const results = new Results({ choose });
+const recall = new Recall();
 const controls = new Controls({ change: (part) => navigate(part), ask });
 
 const duplicates = new Duplicates({ find: (radius) => navigate({ duplicates: radius }), changed, refused });
@@ -174,6 +176,7 @@ async function answer(asked, item, signal, wanted) {
   const { store_vectors, n_items, hasher } = current();
   const truth = store_vectors !== null && n_items <= (known.limits?.stored ?? Infinity);
   drawn.search = wanted;
+  recall.set(null);
   settle(query);
   results.show(query, found, asked, truth);
   document.title = `${text || query.id} · ${collection} · rankhash`;
@@ -181,11 +184,18 @@ async function answer(asked, item, signal, wanted) {
   results.busy(false);
   try {
     const whole = await api.search(collection, { ...question, histogram: hasher !== null, truth }, signal);
-    if (!signal.aborted) say(results.complete(whole.results[0]));
+    if (signal.aborted) return;
+    say(results.complete(whole.results[0]));
+    if (hasher !== null && truth) {
+      const ask = async (options) => idsOf(await api.search(collection, { ...question, radius: null, ...options }, signal));
+      recall.set({ ask, k, most: known.limits?.k ?? k, nItems: n_items, rerank });
+    }
   } catch (error) {
     if (!signal.aborted) say(results.incomplete(error.message));
   }
 }
+
+const idsOf = (answer) => answer.results[0].matches.map((match) => match.id);
 
 function say(text) {
   byId("status").textContent = text;
