@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 
 import dask.array as da
@@ -19,7 +16,7 @@ from rankhash import EngineError, FlatIndex
 from rankhash.engines.dask import DaskIndex
 
 from .test_dask_index import LAYOUT, both, codes_of
-from .waiting import ended
+from .waiting import answer_after_a_kill, ended
 
 
 def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(own_client, rng, tmp_path):
@@ -30,19 +27,8 @@ def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(own_client, r
         np.save(tmp_path / f"{i}.npy", codes[200_000 * i : 200_000 * (i + 1)])
     index = DaskIndex.from_files(tmp_path, LAYOUT, client=own_client)
     queries = codes[:30_000:2]
-    answers, pids = [], own_client.run(os.getpid)
-    search = threading.Thread(target=lambda: answers.append(index.search(queries, 5)))
-    search.start()
-    victim = None
-    while victim is None:
-        assert search.is_alive(), "the search was over before anybody was killed"
-        busy = own_client.processing().items()
-        victim = next((worker for worker, tasks in busy if any(str(task)[:4] == "ask-" for task in tasks)), None)
-    os.kill(pids[victim], signal.SIGKILL)
-    assert search.is_alive()
-    search.join(timeout=240)
-    assert not search.is_alive()
-    assert_same(answers[0], flat.search(queries, 5))
+    answer, victim = answer_after_a_kill(own_client, lambda: index.search(queries, 5), is_long=True)
+    assert_same(answer, flat.search(queries, 5))
     holders = own_client.who_has(index._shards.futures).values()
     assert all(holder and victim not in holder for holder in holders)
     assert_same(index.search(queries[:9], 5), flat.search(queries[:9], 5))

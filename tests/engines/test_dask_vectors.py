@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import threading
 
 import dask.array as da
 import numpy as np
@@ -14,6 +11,8 @@ import pytest
 from rankhash import FileFormatError, IdError, InvalidInputError, LayoutMismatchError, VectorIndex, open_index
 from rankhash.engines.dask import DaskIndex, DaskVectorIndex, _folder, _searching
 from vector_index.brute import METRICS, clustered, nearest, recall
+
+from .waiting import answer_after_a_kill
 
 CHUNKS = (300, 0, 256, 1, 443)
 
@@ -166,19 +165,9 @@ def test_a_worker_killed_in_the_middle_of_a_search_costs_no_answer(own_client, r
     for i in range(3):
         np.save(tmp_path / f"{i}.npy", X[10_000 * i : 10_000 * (i + 1)])
     index = DaskVectorIndex.from_files(tmp_path, VectorIndex("euclidean"), client=own_client)
-    answers, pids = [], own_client.run(os.getpid)
-    search = threading.Thread(target=lambda: answers.append(index.search(X[:6000], 5, exact=True)))
-    search.start()
-    victim = None
-    while victim is None:
-        assert search.is_alive(), "the search was over before anybody was killed"
-        busy = own_client.processing().items()
-        victim = next((worker for worker, tasks in busy if any(str(task)[:4] == "ask-" for task in tasks)), None)
-    os.kill(pids[victim], signal.SIGKILL)
-    search.join(timeout=240)
-    assert not search.is_alive()
+    answer, victim = answer_after_a_kill(own_client, lambda: index.search(X[:6000], 5, exact=True))
     expected = one.search(X[:6000], 5, exact=True)
-    np.testing.assert_array_equal(answers[0].ids, expected.ids)
-    np.testing.assert_array_equal(answers[0].distances, expected.distances)
+    np.testing.assert_array_equal(answer.ids, expected.ids)
+    np.testing.assert_array_equal(answer.distances, expected.distances)
     holders = own_client.who_has(index._shards.futures).values()
     assert all(holder and victim not in holder for holder in holders)

@@ -1,7 +1,9 @@
-"""A call that must end: tests fail, and do not hang, if it waits for ever."""
+"""Calls that must end: tests fail, and do not hang, if a call waits for ever."""
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 
 
@@ -22,3 +24,25 @@ def ended(call, seconds=120):
     if "error" in outcome:
         raise outcome["error"]
     return outcome["result"]
+
+
+def answer_after_a_kill(client, search, *, is_long=False):
+    """The answer of a search during which a worker that searches a shard is killed, and the address of the worker.
+
+    A long search must go on after the kill.
+    """
+    answers, pids = [], client.run(os.getpid)
+    thread = threading.Thread(target=lambda: answers.append(search()))
+    thread.start()
+    victim = None
+    while victim is None:
+        assert thread.is_alive(), "the search was over before a worker was killed"
+        busy = client.processing().items()
+        victim = next(
+            (name for name, tasks in busy if any(str(task).startswith("search_shard-") for task in tasks)), None
+        )
+    os.kill(pids[victim], signal.SIGKILL)
+    assert thread.is_alive() or not is_long
+    thread.join(timeout=240)
+    assert not thread.is_alive()
+    return answers[0], victim

@@ -1,7 +1,6 @@
 """What every hasher promises: its test file inherits `HasherContract` and lists its variants."""
 
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,16 @@ from rankhash.codes import CodeLayout
 from rankhash.errors import FileFormatError, InvalidInputError, RankhashError
 from rankhash.hashers import HASHERS, load_hasher
 
-from .inputs import BAD_INPUTS, N_FEATURES, Wrapped, X, as_memmap, draw_vectors
+from .inputs import (
+    BAD_INPUTS,
+    N_FEATURES,
+    Wrapped,
+    X,
+    as_memmap,
+    draw_vectors,
+    loaded_from_mutations,
+    peak_memory,
+)
 
 
 class HasherContract:
@@ -109,13 +117,12 @@ class HasherContract:
 
     def test_a_large_input_is_never_copied_whole(self, fitted):
         large = self.large_input()
-        tracemalloc.start()
-        try:
+
+        def fit_and_encode():
             clone(fitted).fit(large)
-            codes = fitted.encode(large)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+            return fitted.encode(large)
+
+        codes, peak = peak_memory(fit_and_encode)
         assert peak - codes.nbytes < large.nbytes / 2
 
     def test_score_tables_are_distances_to_the_own_symbol(self, fitted):
@@ -249,17 +256,8 @@ class HasherContract:
         assert load_hasher(tmp_path / "hasher").n_symbols == 5
 
     def test_mutated_files_are_refused_or_unharmed(self, fitted, tmp_path):
-        path, rng = tmp_path / "hasher", np.random.default_rng(0)
-        fitted.save(path)
-        original, codes = path.read_bytes(), fitted.encode(X)
-        for _ in range(300):
-            raw = bytearray(original)
-            raw[rng.integers(0, len(raw))] ^= 1 << rng.integers(0, 8)
-            path.write_bytes(raw[: rng.choice([len(raw), rng.integers(0, len(raw))], p=[0.9, 0.1])])
-            try:
-                loaded = load_hasher(path)
-            except FileFormatError:
-                continue
+        codes = fitted.encode(X)
+        for loaded in loaded_from_mutations(fitted, tmp_path / "hasher", 300):
             assert loaded.get_params() == fitted.get_params()
             np.testing.assert_array_equal(loaded.encode(X), codes)
 

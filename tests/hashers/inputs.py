@@ -1,9 +1,13 @@
-"""Vectors that contract suites fit, the same vectors in other containers, and inputs that must be refused."""
+"""Vectors that contract suites fit, also in other containers; inputs that must be refused; damaged files; memory."""
+
+import contextlib
+import tracemalloc
 
 import numpy as np
 import scipy.sparse
 
-from rankhash.errors import InvalidInputError, InvalidTypeError
+from rankhash import load_hasher
+from rankhash.errors import FileFormatError, InvalidInputError, InvalidTypeError
 
 N_FEATURES = 12
 
@@ -49,3 +53,26 @@ BAD_INPUTS = {
     "sparse, NaN": (scipy.sparse.csr_array(with_value(np.nan)), InvalidInputError, "row 5 holds NaN"),
     "sparse, complex": (scipy.sparse.csr_array(X + 1j), InvalidTypeError, "is sparse"),
 }
+
+
+def loaded_from_mutations(hasher, path, n_mutations):
+    """The hashers that load from files with one flipped bit, of which a tenth is truncated; the others are refused."""
+    rng = np.random.default_rng(0)
+    hasher.save(path)
+    original = path.read_bytes()
+    for _ in range(n_mutations):
+        raw = bytearray(original)
+        raw[rng.integers(0, len(raw))] ^= 1 << rng.integers(0, 8)
+        path.write_bytes(raw[: rng.choice([len(raw), rng.integers(0, len(raw))], p=[0.9, 0.1])])
+        with contextlib.suppress(FileFormatError):
+            yield load_hasher(path)
+
+
+def peak_memory(call):
+    """The result of a call, and the largest number of bytes that it has allocated at a time."""
+    tracemalloc.start()
+    try:
+        result = call()
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

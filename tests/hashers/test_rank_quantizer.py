@@ -1,7 +1,5 @@
 """RankQuantizer: the hasher contract, the codebooks, the refinement, the tables, and files of earlier versions."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -16,7 +14,7 @@ from rankhash.hashers._quantizer.refinement import learn_refinement
 from rankhash.vectors import batches
 
 from .contract import HasherContract
-from .inputs import N_FEATURES, X
+from .inputs import N_FEATURES, X, peak_memory
 
 FAST = {"random_state": 0, "verbose": False}
 VARIANTS = {
@@ -37,12 +35,7 @@ class TestContract(HasherContract):
     def test_a_large_input_is_never_copied_whole(self, fitted):
         large = np.random.default_rng(0).normal(size=((64 << 20) // 8 // N_FEATURES, N_FEATURES))
         learner = clone(fitted).set_params(max_points=10_000)
-        tracemalloc.start()
-        try:
-            codes = learner.fit(large).encode(large)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        codes, peak = peak_memory(lambda: learner.fit(large).encode(large))
         assert peak - codes.nbytes < large.nbytes / 2
 
     def test_score_tables_are_distances_to_the_own_symbol(self, fitted):

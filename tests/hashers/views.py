@@ -1,7 +1,6 @@
 """What every hasher of several views promises: its test file inherits `ViewContract` and lists its variants."""
 
 import pickle
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,8 @@ from rankhash.codes import CodeLayout
 from rankhash.errors import FileFormatError, InvalidInputError, InvalidTypeError, RankhashError
 from rankhash.hashers import HASHERS, VIEW_HASHERS, load_hasher
 from rankhash.vectors import batches
+
+from .inputs import loaded_from_mutations, peak_memory
 
 WIDTHS = (12, 7)
 
@@ -189,17 +190,8 @@ class ViewContract:
         load_hasher(tmp_path / "h")
 
     def test_mutated_files_are_refused_or_unharmed(self, fitted, tmp_path):
-        path, rng = tmp_path / "hasher", np.random.default_rng(0)
-        fitted.save(path)
-        original, codes = path.read_bytes(), fitted.encode(Z, view=1)
-        for _ in range(150):
-            raw = bytearray(original)
-            raw[rng.integers(0, len(raw))] ^= 1 << rng.integers(0, 8)
-            path.write_bytes(raw[: rng.choice([len(raw), rng.integers(0, len(raw))], p=[0.9, 0.1])])
-            try:
-                loaded = load_hasher(path)
-            except FileFormatError:
-                continue
+        codes = fitted.encode(Z, view=1)
+        for loaded in loaded_from_mutations(fitted, tmp_path / "hasher", 150):
             np.testing.assert_array_equal(loaded.encode(Z, view=1), codes)
 
     def test_a_file_whose_arrays_do_not_fit_is_refused(self, fitted, tmp_path):
@@ -234,12 +226,7 @@ class ViewContract:
 
     def test_a_large_input_is_encoded_in_batches(self, fitted):
         large = np.ones(((32 << 20) // 8 // WIDTHS[1], WIDTHS[1]))
-        tracemalloc.start()
-        try:
-            codes = fitted.encode(large, view=1)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        codes, peak = peak_memory(lambda: fitted.encode(large, view=1))
         assert peak - codes.nbytes < large.nbytes / 2
 
     def test_fit_transform_gives_the_symbols_of_every_view(self, hasher, fitted):

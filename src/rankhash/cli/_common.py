@@ -35,6 +35,13 @@ timeout_option = click.option(
 existing = click.Path(exists=True, dir_okay=False)
 
 
+def port_option(purpose: str) -> Callable[[F], F]:
+    """The option ``--port``; ``purpose`` begins its help text."""
+    kind = click.IntRange(0, 65535)
+    text = f"Port {purpose}; 0 chooses a free one."
+    return click.option("--port", type=kind, default=8000, show_default=True, help=text)
+
+
 def examples(*lines: str) -> str:
     """The examples at the end of a help text."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -28,7 +28,7 @@ RADII = {"codes": 3.0, "collection": 3.0, "images": 4.0}
 
 
 @dataclass(frozen=True)
-class Asked:
+class DedupOptions:
     """The options that define near-duplicates."""
 
     radius: float | None
@@ -58,7 +58,7 @@ class Found:
     unreadable: list[tuple[str, str]] = field(default_factory=list)
 
 
-def find(path: Path, kind: str, asked: Asked) -> Found:
+def find(path: Path, kind: str, options: DedupOptions) -> Found:
     """The near-duplicates of a file or folder."""
     kind = kind_of(path) if kind == "auto" else kind
     if path.is_dir() != (kind == "images"):
@@ -70,7 +70,7 @@ def find(path: Path, kind: str, asked: Asked) -> Found:
         "texts": _texts,
         "vectors": _vectors,
     }
-    return sources[kind](path, asked)
+    return sources[kind](path, options)
 
 
 def kind_of(path: Path) -> str:
@@ -97,11 +97,11 @@ def _first_line_is_text(path: Path) -> bool:
     return isinstance(value, str) or (isinstance(value, dict) and "vector" not in value)
 
 
-def _near_codes(kind: str, codes: U8, layout: CodeLayout | None, asked: Asked) -> tuple[Pairs, DistinctCodes]:
+def _near_codes(kind: str, codes: U8, layout: CodeLayout | None, options: DedupOptions) -> tuple[Pairs, DistinctCodes]:
     """All near pairs of distinct codes, with a bar; and which codes are equal."""
     distinct = DistinctCodes.of(codes)
-    radius = RADII[kind] if asked.radius is None else asked.radius
-    found = near_pairs(codes[distinct.first], radius, layout=layout, max_pairs=asked.max_pairs)
+    radius = RADII[kind] if options.radius is None else options.radius
+    found = near_pairs(codes[distinct.first], radius, layout=layout, max_pairs=options.max_pairs)
     return _arrays(found), distinct
 
 
@@ -114,23 +114,23 @@ def _arrays(pairs: NearPairs) -> Pairs:
     return Pairs(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _codes(path: Path, asked: Asked) -> Found:
+def _codes(path: Path, options: DedupOptions) -> Found:
     if path.suffix.lower() == ".rankhash":
         index = open_index(path)
         if isinstance(index, VectorIndex):
-            return _of_vectors(index, asked)
+            return _of_vectors(index, options)
         ids = index.ids
         codes, layout = index.get(ids), index.layout
     else:
-        codes = np.ascontiguousarray(open_vectors(str(path), asked.key).read())
-        layout = _layout_of(codes, asked.arity)
+        codes = np.ascontiguousarray(open_vectors(str(path), options.key).read())
+        layout = _layout_of(codes, options.arity)
         ids = np.arange(len(codes))
-    return Found("codes", ids, *_near_codes("codes", codes, layout, asked))
+    return Found("codes", ids, *_near_codes("codes", codes, layout, options))
 
 
-def _of_vectors(index: VectorIndex, asked: Asked) -> Found:
+def _of_vectors(index: VectorIndex, options: DedupOptions) -> Found:
     ids = index.ids
-    near = index.near_pairs(_threshold(replace(asked, metric=index.metric)), max_pairs=asked.max_pairs)
+    near = index.near_pairs(_threshold(replace(options, metric=index.metric)), max_pairs=options.max_pairs)
     order = np.argsort(ids)
     first, second = (order[np.searchsorted(ids, part, sorter=order)] for part in (near.first, near.second))
     return Found("vectors", ids, Pairs(first, second, near.distances))
@@ -141,7 +141,7 @@ def _layout_of(codes: Array, arity: int) -> CodeLayout:
     return CodeLayout(width // (arity - 1).bit_length(), arity)
 
 
-def _collection(path: Path, asked: Asked) -> Found:
+def _collection(path: Path, options: DedupOptions) -> Found:
     with Collection.open(path) as items, items.snapshot() as now:
         names, layout = now.ids(), items.layout
         described = now.get(names, vectors=layout is None)
@@ -152,11 +152,11 @@ def _collection(path: Path, asked: Asked) -> Found:
         index = VectorIndex(metric)
         if described:
             index.add(np.array([item.vector for item in described]))
-        pairs = index.near_pairs(_threshold(replace(asked, metric=metric)), max_pairs=asked.max_pairs)
+        pairs = index.near_pairs(_threshold(replace(options, metric=metric)), max_pairs=options.max_pairs)
     else:
         rows = b"".join(item.code.tobytes() for item in described if item.code is not None)
         codes = np.frombuffer(rows, np.uint8).reshape(len(names), layout.n_bytes)
-        pairs, copies = _near_codes("collection", codes, layout, asked)
+        pairs, copies = _near_codes("collection", codes, layout, options)
 
     def shown(place: int) -> str:
         return json.dumps(metadata[place], ensure_ascii=False) if metadata[place] is not None else ""
@@ -164,38 +164,38 @@ def _collection(path: Path, asked: Asked) -> Found:
     return Found("collection", names, pairs, copies, shown=shown)
 
 
-def _vectors(path: Path, asked: Asked) -> Found:
-    threshold = _threshold(asked)
-    index = VectorIndex(asked.metric)
-    data = open_vectors(str(path), asked.key)
+def _vectors(path: Path, options: DedupOptions) -> Found:
+    threshold = _threshold(options)
+    index = VectorIndex(options.metric)
+    data = open_vectors(str(path), options.key)
     names: list[Any] = []
     with _common.progress("vectors", data.n_rows) as update:
         for block in data:
             index.add(block.vectors)
             names.extend(range(len(names), len(names) + len(block.vectors)) if block.ids is None else block.ids)
             update(len(names))
-    return Found("vectors", names, index.near_pairs(threshold, max_pairs=asked.max_pairs))
+    return Found("vectors", names, index.near_pairs(threshold, max_pairs=options.max_pairs))
 
 
-def _threshold(asked: Asked) -> float:
+def _threshold(options: DedupOptions) -> float:
     """The smallest cosine, or the largest distance, of near vectors."""
-    if asked.threshold is None and asked.metric != "cosine":
-        raise click.UsageError(f"--metric {asked.metric} needs --threshold, the largest distance.")
-    return 0.95 if asked.threshold is None else asked.threshold
+    if options.threshold is None and options.metric != "cosine":
+        raise click.UsageError(f"--metric {options.metric} needs --threshold, the largest distance.")
+    return 0.95 if options.threshold is None else options.threshold
 
 
-def _texts(path: Path, asked: Asked) -> Found:
+def _texts(path: Path, options: DedupOptions) -> Found:
     texts: list[str] = []
     names: list[int] = []
     unreadable: list[tuple[str, str]] = []
-    for number, text, problem in _lines(path, asked.field):
+    for number, text, problem in _lines(path, options.field):
         if problem:
             unreadable.append((f"line {number}", problem))
         else:
             texts.append(text)
             names.append(number)
     pairs = near_texts(
-        texts, 0.8 if asked.threshold is None else asked.threshold, unit=asked.unit, max_pairs=asked.max_pairs
+        texts, 0.8 if options.threshold is None else options.threshold, unit=options.unit, max_pairs=options.max_pairs
     )
     sizes = np.array([len(text) for text in texts], np.int64)
     return Found("texts", names, pairs, sizes=sizes, shown=lambda place: texts[place][:2000], unreadable=unreadable)
@@ -227,11 +227,11 @@ def _text_of(line: str, name: str) -> str:
     return value
 
 
-def _images(path: Path, asked: Asked) -> Found:
+def _images(path: Path, options: DedupOptions) -> Found:
     named = (file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
     files = sorted(file for file in named if file.is_file() and not file.is_symlink())
-    hashed = hash_folder(files, path, asked.resume)
-    pairs, copies = _near_codes("images", hashed.codes, None, asked)
+    hashed = hash_folder(files, path, options.resume)
+    pairs, copies = _near_codes("images", hashed.codes, None, options)
     sizes = np.array([file.stat().st_size for file in hashed.paths], np.int64)
     unreadable = [(str(file), reason) for file, reason in hashed.unreadable]
     return Found("images", [str(file) for file in hashed.paths], pairs, copies, sizes, unreadable=unreadable)

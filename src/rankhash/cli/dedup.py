@@ -107,12 +107,12 @@ def command(
     write the list. Images and lines that cannot be read are listed and passed over.
     """
     from ._dedup_report import write_list, write_page
-    from ._dedup_sources import Asked, find
+    from ._dedup_sources import DedupOptions, find
 
     _check_actions(path, list_file, delete, move)
-    asked = Asked(max_pairs=None if yes else limit, **options)
+    chosen = DedupOptions(max_pairs=None if yes else limit, **options)
     try:
-        found = find(path, kind, asked)
+        found = find(path, kind, chosen)
     except TooManyPairsError as error:
         raise click.UsageError(
             f"about {error.estimate:.2g} pairs are near, more than --limit {limit}; take a smaller radius or a larger "

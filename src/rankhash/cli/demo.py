@@ -20,13 +20,7 @@ from . import _common
     help="Folder for the report.",
 )
 @click.option("--serve", "page", is_flag=True, help="Serve a page for searching the digits, instead of a report.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port for --serve; 0 chooses a free one.",
-)
+@_common.port_option("for --serve")
 @click.option("--open", "look", is_flag=True, help="With --serve, open the page in a browser.")
 def command(out: Path, page: bool, port: int, look: bool) -> None:
     """Learn codes for 1797 handwritten digits, search them, measure the quality of the answers, and write a report.

@@ -26,13 +26,7 @@ TOKEN = "RANKHASH_TOKEN"
 )
 @click.argument("collections", nargs=-1, type=_common.existing)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    show_default=True,
-    help="Port to listen on; 0 chooses a free one.",
-)
+@_common.port_option("to listen on")
 @click.option("--writable", is_flag=True, help="Let clients with the token add, replace and delete items.")
 @click.option(
     "--folder",

@@ -60,7 +60,9 @@ class Transport:
         self._local = threading.local()
         self._open: set[http.client.HTTPConnection] = set()
 
-    def ask(self, method: str, path: str, body: bytes | None = None, *, repeat: bool = True, **headers: str) -> Answer:
+    def request(
+        self, method: str, path: str, body: bytes | None = None, *, repeat: bool = True, **headers: str
+    ) -> Answer:
         """The answer to a request; ``repeat`` (default True): whether it may be sent twice."""
         sent = self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
         for turn in range(self._retries + 1):

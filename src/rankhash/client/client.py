@@ -95,11 +95,11 @@ class Client:
             ``"float32"`` (default) or ``"float16"``.
         """
         body = {"name": name, "metric": metric, "recall": recall, "store_vectors": store_vectors}
-        self._transport.ask(
+        self._transport.request(
             "POST", "/v1/collections", json.dumps(body).encode(), repeat=False, content_type="application/json"
         )
         return self.collection(name)
 
     def _served(self) -> dict[str, Any]:
-        served: dict[str, Any] = self._transport.ask("GET", "/v1/collections").json()
+        served: dict[str, Any] = self._transport.request("GET", "/v1/collections").json()
         return served

@@ -48,7 +48,7 @@ class RemoteCollection:
 
     def info(self) -> dict[str, Any]:
         """Sizes and settings of the collection."""
-        info: dict[str, Any] = self._transport.ask("GET", self._path).json()
+        info: dict[str, Any] = self._transport.request("GET", self._path).json()
         return info
 
     # -- searches --------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class RemoteCollection:
         asked = urlencode({name: _text(value) for name, value in options.items() if value is not None})
         parts = [
             _arrays(
-                self._transport.ask(
+                self._transport.request(
                     "POST", f"{self._path}/search?{asked}", part.astype("<f4").tobytes(), content_type=RAW, accept=RAW
                 )
             )
@@ -112,7 +112,7 @@ class RemoteCollection:
         """One item: its id and metadata, and its stored vector if ``vector`` (default False)."""
         kind = "string" if isinstance(id, str) else "integer"
         query = urlencode({"type": kind, "vector": str(vector).lower()})
-        item: dict[str, Any] = self._transport.ask(
+        item: dict[str, Any] = self._transport.request(
             "GET", f"{self._path}/items/{quote(str(id), safe='')}?{query}"
         ).json()
         return item
@@ -122,7 +122,7 @@ class RemoteCollection:
         page, offset = check_integer("page", page), 0
         while True:
             asked = {"offset": offset, "limit": page} | ({} if where is None else {"where": where})
-            answer = self._transport.ask("GET", f"{self._path}/items?{urlencode(asked)}")
+            answer = self._transport.request("GET", f"{self._path}/items?{urlencode(asked)}")
             with as_described():
                 items: list[dict[str, Any]] = [*answer.json()["items"]]
             yield from items
@@ -187,7 +187,7 @@ class RemoteCollection:
             data = json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInputError(f"this cannot be written as JSON: {error}") from error
-        return self._transport.ask(method, self._path + path, data, repeat=repeat, content_type=JSON)
+        return self._transport.request(method, self._path + path, data, repeat=repeat, content_type=JSON)
 
     def _batches(self, rows: F32, k: int) -> Iterator[F32]:
         """The rows in parts within the server's limits of one request."""

@@ -201,13 +201,13 @@ class ReadMethods(ABC):
         with self._view() as seen:
             encoding = seen.encoding.of_view(view)
             chosen = options.checked(encoding, k)
-            rows, without = self._asked(seen, encoding, vectors, like, unlike)
+            rows, without = self._queries_of(seen, encoding, vectors, like, unlike)
             if not len(rows) or encoding.n_features is None:
                 return no_matches(len(rows), k)
             queries = Queries.of_vectors(encoding, rows, chosen)
             return self._counted(queries.nearest(seen, k, where=where, without=without, group_by=group_by), chosen)
 
-    def _asked(
+    def _queries_of(
         self, view: View, encoding: Encoding, vectors: Any, like: Any, unlike: Any
     ) -> tuple[F32, list[I64] | None]:
         """The queries of a search, and the numbers that are excluded from its results."""

@@ -1,4 +1,4 @@
-"""The size of an answer, estimated before what it holds is read."""
+"""Limits of the size of answers, checked before their contents are read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ MATCH_BYTES = 64
 """JSON of one match without its id, metadata and symbols"""
 SYMBOL_BYTES = 3
 """JSON of one symbol, at most two digits and a comma"""
+
+
+def check_page(limit: int, most: int) -> None:
+    """Raise ApiError 422 if a page of ``limit`` items or groups is larger than ``most``."""
+    if limit > most:
+        raise ApiError(422, "limit", f"limit must be at most {most}, got {limit}", "ask for several pages")
 
 
 def check(

@@ -36,8 +36,7 @@ async def list_duplicates(
     service = service_of(request)
     served = service.served(name)
     limits = service.settings.limits
-    if limit > limits.k:
-        raise ApiError(422, "limit", f"limit must be at most {limits.k}, got {limit}", "ask for several pages")
+    answer_size.check_page(limit, limits.k)
     return json_answer(await service.in_thread("reads", _page, served, limits, radius, offset, limit))
 
 

@@ -71,8 +71,7 @@ async def list_items(
     service = service_of(request)
     served = service.served(name)
     limits = service.settings.limits
-    if limit > limits.k:
-        raise ApiError(422, "limit", f"limit must be at most {limits.k}, got {limit}", "ask for several pages")
+    answer_size.check_page(limit, limits.k)
     if where is not None:
         parse(where)
 

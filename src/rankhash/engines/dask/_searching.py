@@ -16,11 +16,9 @@ from distributed import Future
 
 from ...hashers.progress import FitProgress
 from ._cluster import Cluster
-from ._filters import cut
-from ._loading import Shards
-from ._shards import Question, ask, merge, resubmittable
+from ._shards import ShardSearch, merge, resubmittable, search_shard
 
-Asked: TypeAlias = tuple[Future, Any, int]
+ChosenShard: TypeAlias = tuple[Future, Any, int]
 """A shard, its filter, and the offset that is added to its ids."""
 
 FAN_IN = 8
@@ -39,34 +37,21 @@ PARTS_AT_ONCE = 3
 """Number of batches that are in progress at the same time."""
 
 
-def asked_shards(cluster: Cluster, shards: Shards, filter: Any) -> list[Asked]:
-    """The shards that may hold an answer, each with its part of the filter and its offset."""
-    if filter is None:
-        return [(future, None, span.offset) for future, span in zip(shards.futures, shards.spans, strict=True)]
-    chosen = cut(filter, shards.spans, ascending=shards.ascending)
-    kept = [(f, c, s.offset) for f, c, s in zip(shards.futures, chosen, shards.spans, strict=True) if c is not None]
-    if not kept:
-        return []
-    with cluster.plain_errors("searching"):
-        filters = cluster.client.map(resubmittable, [c for _, c, _ in kept], pure=False)
-    return [(future, sent, offset) for (future, _, offset), sent in zip(kept, filters, strict=True)]
-
-
-def search_all(cluster: Cluster, asked: list[Asked], question: Question, *, shown: bool) -> list[Any]:
+def search_all(cluster: Cluster, chosen: list[ChosenShard], search: ShardSearch, *, shown: bool) -> list[Any]:
     """The answers to the batches of queries, in order; empty without queries or without shards."""
-    queries, step = question.queries, _part_size(question)
-    parts = [replace(question, queries=queries[start : start + step]) for start in range(0, len(queries), step)]
-    if not asked or not parts:
+    queries, step = search.queries, _part_size(search)
+    parts = [replace(search, queries=queries[start : start + step]) for start in range(0, len(queries), step)]
+    if not chosen or not parts:
         return []
     answers: list[Any] = []
     waiting: deque[_Search] = deque()
     title = "searching"
-    with cluster.plain_errors(title), FitProgress(len(parts) * len(asked), title, shown=shown) as progress:
+    with cluster.plain_errors(title), FitProgress(len(parts) * len(chosen), title, shown=shown) as progress:
         for part in parts:
-            waiting.append(_Search(cluster, asked, part, watched=shown and sys.stdout.isatty()))
+            waiting.append(_Search(cluster, chosen, part, watched=shown and sys.stdout.isatty()))
             if len(waiting) == PARTS_AT_ONCE:
                 answers.append(waiting.popleft().finish(progress))
-        answers += [search.finish(progress) for search in waiting]
+        answers += [batch.finish(progress) for batch in waiting]
     return answers
 
 
@@ -76,13 +61,13 @@ class _Search:
     The shards' own answers are kept until the end only if the search is ``watched``, for the progress bar.
     """
 
-    def __init__(self, cluster: Cluster, asked: list[Asked], question: Question, *, watched: bool) -> None:
-        self._cluster, self._limit = cluster, question.limit
+    def __init__(self, cluster: Cluster, chosen: list[ChosenShard], search: ShardSearch, *, watched: bool) -> None:
+        self._cluster, self._limit = cluster, search.limit
         client = cluster.client
-        large = question.queries.nbytes * len(asked) > COPIED_BYTES
-        sent = client.submit(resubmittable, question, pure=False) if large else question
-        futures, filters, offsets = zip(*asked, strict=True)
-        self._tops = client.map(ask, futures, filters, offsets, [sent] * len(asked), pure=False)
+        large = search.queries.nbytes * len(chosen) > COPIED_BYTES
+        sent = client.submit(resubmittable, search, pure=False) if large else search
+        futures, filters, offsets = zip(*chosen, strict=True)
+        self._tops = client.map(search_shard, futures, filters, offsets, [sent] * len(chosen), pure=False)
         self._watched = self._tops if watched else []
         while len(self._tops) > FAN_IN:
             groups = [self._tops[i : i + FAN_IN] for i in range(0, len(self._tops), FAN_IN)]
@@ -95,9 +80,9 @@ class _Search:
         return merge(parts, self._limit) if len(parts) > 1 else parts[0]
 
 
-def _part_size(question: Question) -> int:
+def _part_size(search: ShardSearch) -> int:
     """The number of queries per batch."""
-    sent = QUERY_BYTES // max(1, question.queries[:1].nbytes)
-    radius = question.method == "search_radius"
-    answered = RADIUS_QUERIES if radius else ANSWER_BYTES // (12 * int(question.limit))
+    sent = QUERY_BYTES // max(1, search.queries[:1].nbytes)
+    radius = search.method == "search_radius"
+    answered = RADIUS_QUERIES if radius else ANSWER_BYTES // (12 * int(search.limit))
     return max(1, min(sent, answered))

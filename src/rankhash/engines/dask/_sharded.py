@@ -17,8 +17,8 @@ from ._cluster import ClientLike, Cluster, connect
 from ._filters import cut
 from ._folder import Manifest, Shape, as_folder, head_of, remove_shards, save_shard, shard_name, write_manifest
 from ._loading import Shards, settle
-from ._searching import Asked, search_all
-from ._shards import Question, resubmittable
+from ._searching import ChosenShard, search_all
+from ._shards import ShardSearch, resubmittable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -80,10 +80,10 @@ class ShardedIndex:
 
         ``packed`` says that shards take masks as bitmaps.
         """
-        asked = self._asked(filter, packed)
-        return search_all(self._cluster, asked, Question(method, queries, limit, options), shown=self._verbose)
+        chosen = self._chosen(filter, packed)
+        return search_all(self._cluster, chosen, ShardSearch(method, queries, limit, options), shown=self._verbose)
 
-    def _asked(self, filter: Any, packed: bool) -> list[Asked]:
+    def _chosen(self, filter: Any, packed: bool) -> list[ChosenShard]:
         """The shards that may hold an answer, each with its filter and offset."""
         shards = self._shards
         if filter is None:

@@ -146,7 +146,7 @@ def _packed(column: Any, layout: CodeLayout) -> U8:
 
 
 @dataclass(frozen=True)
-class Question:
+class ShardSearch:
     """A search: the name of a method of the shards, its queries and ``k`` or a radius, and its options."""
 
     method: str
@@ -155,10 +155,10 @@ class Question:
     options: dict[str, Any]
 
 
-def ask(shard: Shard, filter: Any, offset: int, question: Question) -> Neighbors | RadiusNeighbors:
+def search_shard(shard: Shard, filter: Any, offset: int, search: ShardSearch) -> Neighbors | RadiusNeighbors:
     """The shard's answer, with ids among all rows."""
-    search = getattr(shard, question.method)
-    found: Neighbors | RadiusNeighbors = search(question.queries, question.limit, filter=filter, **question.options)
+    call = getattr(shard, search.method)
+    found: Neighbors | RadiusNeighbors = call(search.queries, search.limit, filter=filter, **search.options)
     found.ids[found.ids >= 0] += offset
     return found
 

@@ -71,7 +71,7 @@ class PostgresShards:
 
     def count(self, where: Where = None, params: Sequence[Any] = ()) -> int:
         """The number of codes in all tables; parameters are those of ``PostgresIndex.count``."""
-        return sum(self._ask(lambda shard, _: shard.count(where, params)))
+        return sum(self._on_all(lambda shard, _: shard.count(where, params)))
 
     # -- codes in and out ------------------------------------------------------------------------------------------
 
@@ -99,14 +99,16 @@ class PostgresShards:
         numbers = None if ids is None else check_ids(ids, None)
         with self.transaction():
             if numbers is None:
-                return sum(self._ask(lambda shard, _: shard.delete(where=where, params=params)))
-            return sum(self._ask(lambda shard, place: shard.delete(numbers[self._belongs(numbers, place)])))
+                return sum(self._on_all(lambda shard, _: shard.delete(where=where, params=params)))
+            return sum(self._on_all(lambda shard, place: shard.delete(numbers[self._belongs(numbers, place)])))
 
     def get(self, ids: ArrayLike) -> U8:
         """The codes ``(n, n_bytes)`` of the given ids."""
         numbers = check_ids(ids, None, unique=False)
         codes = np.empty((len(numbers), self.layout.n_bytes), np.uint8)
-        for place, part in enumerate(self._ask(lambda shard, place: shard.get(numbers[self._belongs(numbers, place)]))):
+        for place, part in enumerate(
+            self._on_all(lambda shard, place: shard.get(numbers[self._belongs(numbers, place)]))
+        ):
             codes[self._belongs(numbers, place)] = part
         return codes
 
@@ -115,13 +117,15 @@ class PostgresShards:
     def search(self, codes: ArrayLike, k: int, *, where: Where = None, params: Sequence[Any] = ()) -> Neighbors:
         """The k nearest codes of each query in all tables; parameters are those of ``PostgresIndex.search``."""
         k = check_k(k)
-        return merge_neighbors(self._ask(lambda shard, _: shard.search(codes, k, where=where, params=params)), k)
+        return merge_neighbors(self._on_all(lambda shard, _: shard.search(codes, k, where=where, params=params)), k)
 
     def search_radius(
         self, codes: ArrayLike, radius: float, *, where: Where = None, params: Sequence[Any] = ()
     ) -> RadiusNeighbors:
         """All codes within ``radius`` of each query, exactly; other parameters as in ``PostgresIndex.search``."""
-        return merge_radius(self._ask(lambda shard, _: shard.search_radius(codes, radius, where=where, params=params)))
+        return merge_radius(
+            self._on_all(lambda shard, _: shard.search_radius(codes, radius, where=where, params=params))
+        )
 
     def search_approximate(
         self,
@@ -134,7 +138,7 @@ class PostgresShards:
     ) -> ApproximateNeighbors:
         """Most of the k nearest codes; parameters are those of ``PostgresIndex.search_approximate``."""
         k = check_k(k)
-        parts = self._ask(
+        parts = self._on_all(
             lambda shard, _: shard.search_approximate(codes, k, ef_search=ef_search, where=where, params=params)
         )
         return ApproximateNeighbors(*merge_neighbors(parts, k))
@@ -160,9 +164,9 @@ class PostgresShards:
             change(shard, checked[some], numbers[some], columns=values)
 
         with self.transaction():
-            self._ask(write)
+            self._on_all(write)
 
-    def _ask(self, call: Callable[[PostgresIndex, int], T]) -> list[T]:
+    def _on_all(self, call: Callable[[PostgresIndex, int], T]) -> list[T]:
         """The answers of all tables, in order; all have finished when this returns or raises."""
         with ThreadPoolExecutor(len(self.shards)) as pool:
             calls = [pool.submit(call, shard, place) for place, shard in enumerate(self.shards)]
