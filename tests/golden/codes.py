@@ -1,7 +1,8 @@
 """Writes the codes that every hasher gives for some handwritten digits, to be compared over changes of the code.
 
-Run by ``tests/test_golden.py`` in a process of its own: fits depend on BLAS, so that its kernels and threads are fixed
-by environment variables that must be set before NumPy is imported. ``python codes.py OUT.npz`` writes a new file.
+Run by ``tests/test_golden.py`` in a process of its own: fits depend on the kernels of BLAS, so that these are fixed by
+environment variables that must be set before NumPy is imported. They do not depend on its threads: the files were
+written with one. ``python codes.py OUT.npz`` writes a new file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rankhash import hashers
 
 ENVIRONMENT = {
     "OPENBLAS_CORETYPE": "Haswell",
-    "OPENBLAS_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "2",
     "OMP_NUM_THREADS": "1",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
     "RANKHASH_ISA": "avx2",

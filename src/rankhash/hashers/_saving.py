@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -35,6 +36,16 @@ def hasher_state(hasher: Hasher) -> tuple[dict[str, NDArray[Any]], dict[str, Any
     }
     arrays = {name: getattr(hasher, name) for name in (*hasher._code_arrays, *hasher._side_arrays)}
     return {name: array for name, array in arrays.items() if array is not None}, header
+
+
+def fingerprint_of(hasher: Hasher, arrays: dict[str, NDArray[Any]], layout: CodeLayout) -> str:
+    """Sixteen hexadecimal digits of everything that determines the codes."""
+    name = hasher._fingerprint_name or type(hasher).__name__
+    digest = hashlib.sha256(repr([name, layout.n_symbols, layout.arity, hasher.n_features_in_]).encode())
+    for key in sorted(arrays.keys() & {*hasher._code_arrays}):
+        digest.update(repr((key, arrays[key].dtype.str, arrays[key].shape)).encode())
+        digest.update(arrays[key].tobytes())
+    return digest.hexdigest()[:16]
 
 
 def restored_hasher(kind: type[AnyHasher], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AnyHasher:

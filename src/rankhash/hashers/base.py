@@ -14,7 +14,6 @@ be one of ``_code_arrays``: the fingerprint is computed from them.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,8 +31,8 @@ from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
-from ._saving import hasher_state
-from .parameters import as_random_state, feature_names, symbols_of
+from ._saving import fingerprint_of, hasher_state
+from .parameters import as_random_state, feature_names, one_blas_thread, symbols_of
 from .training import Training
 
 if TYPE_CHECKING:
@@ -176,6 +175,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         self._adopt(arrays, layout, data.n_features, names)
         return self
 
+    @one_blas_thread
     def _learn_arrays(self, training: Training, rng: np.random.RandomState, layout: CodeLayout) -> Arrays:
         """The learned arrays; an error if memory runs out, or if a file of the arrays could not be loaded."""
         name, n_features = type(self).__name__, training.vectors.n_features
@@ -198,15 +198,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.feature_names_in_ = names
-        self.layout_ = replace(layout, fingerprint=self._fingerprint(arrays, layout))
-
-    def _fingerprint(self, arrays: Arrays, layout: CodeLayout) -> str:
-        facts = [self._fingerprint_name or type(self).__name__, layout.n_symbols, layout.arity, self.n_features_in_]
-        digest = hashlib.sha256(repr(facts).encode())
-        for name in sorted(arrays.keys() & {*self._code_arrays}):
-            digest.update(repr((name, arrays[name].dtype.str, arrays[name].shape)).encode())
-            digest.update(arrays[name].tobytes())
-        return digest.hexdigest()[:16]
+        self.layout_ = replace(layout, fingerprint=fingerprint_of(self, arrays, layout))
 
     @property
     def fingerprint(self) -> str:

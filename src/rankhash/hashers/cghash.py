@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_integer, check_number
 from .._types import F32, F64, I8, I32
@@ -131,9 +130,8 @@ class CGHash(Hasher):
         points = labelled_points(training, "CGHash", draws, self.max_points, self.n_neighbors)
         triplets = Triplets(points.source).sample(draws, self.n_triplets)
         columns = Columns(points.x, triplets, self.penalty)
-        with threadpool_limits(1, "blas"):  # the products are too small for several threads
-            for _ in range(self._n_symbols):
-                columns.add(self.n_starts, rng)
+        for _ in range(self._n_symbols):
+            columns.add(self.n_starts, rng)
         self.history_ = columns.history
         return {
             "projections_": np.array(columns.normals, np.float32),

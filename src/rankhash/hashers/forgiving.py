@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_flag, check_integer, check_number
 from .._types import F32, I64
@@ -153,10 +152,7 @@ class ForgivingHash(NetworkHasher):
         width = np.sqrt(points.x.shape[1])  # unit variance per dimension on average
         networks, n_networks = [], -(-CANDIDATES_PER_BIT * self._n_symbols // N_OUTPUTS)
         self.history_ = {"step": [], "loss": [], "moved": []}
-        with (
-            threadpool_limits(1, "blas"),
-            FitProgress(n_networks, "learning", shown=self.verbose) as progress,
-        ):
+        with FitProgress(n_networks, "learning", shown=self.verbose) as progress:
             for _ in range(n_networks):
                 networks.append(self._network(points, width, draws))
                 progress.advance()

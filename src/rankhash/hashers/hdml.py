@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_flag, check_integer, check_number
 from .._types import F32, I32
@@ -143,8 +142,7 @@ class HDML(Hasher):
         sizes = self.max_points, self.n_neighbors
         points = labelled_points(training, "HDML", draws, *sizes, centered=self.center)
         start = START_SIZE * random_directions(rng, self._n_symbols, points.x.shape[1])
-        with threadpool_limits(1, "blas"):  # the products of a mini-batch are too small for several threads
-            weights = self._minimise(points, start.astype(np.float32), draws)
+        weights = self._minimise(points, start.astype(np.float32), draws)
         arrays: Arrays = {"projections_": weights}
         return arrays | {"center_": points.center} if self.center else arrays
 

@@ -29,7 +29,7 @@ from ._joint.model import JointModel, new_model
 from ._joint.objectives import radius_objective, ranking_objective
 from ._joint.schedule import CLASS_ARITIES, CLASSES, MAX_FULL_BATCH, ROTATED, Recipe, Schedule, recipe_for
 from .base import Arrays
-from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, symbols_of
+from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, one_blas_thread, symbols_of
 from .progress import FitProgress
 from .training import Training, new_generator
 
@@ -200,6 +200,7 @@ class JRSH(SymbolReport, KernelHasher):
         self._model = None
         return self._continue(training, rng, self._layout(training.y), 1)
 
+    @one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
         """The hasher itself, after learning from one more batch of vectors.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_integer
 from .._types import F32, F64, I32, Flags
@@ -113,9 +112,8 @@ class JSDBoosting(Hasher):
             raise InvalidInputError(f"n_pairs={self.n_pairs} is too few to draw pairs of both kinds")
         choice = Divergence(points.x, pairs, labels == 1)
         normals, biases = np.empty((self._n_symbols, points.x.shape[1])), np.empty(self._n_symbols)
-        with threadpool_limits(1, "blas"):  # several threads would add in varying order
-            for bit in range(self._n_symbols):
-                normals[bit], biases[bit] = choice.choose(self.n_candidates, draws)
+        for bit in range(self._n_symbols):
+            normals[bit], biases[bit] = choice.choose(self.n_candidates, draws)
         steps = [float(step + 1) for step in range(self._n_symbols)]
         self.history_ = {"step": steps, "divergence": choice.values}
         return {

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_integer, check_number
 from .._types import F64
@@ -127,8 +126,7 @@ class KSH(KernelHasher):
         rbf = RBFAnchors(self.n_anchors, gamma=self.gamma, random_state=rng).fit(training.vectors)
         features = rbf.transform(take_rows(training.vectors, labelled.rows)).astype(np.float64)
         problem = Greedy(features, similarity_matrix(labelled.source), self._n_symbols)
-        with threadpool_limits(1, "blas"):  # products with single columns are too small for several threads
-            weights = [problem.learn_bit(self.n_iterations, self.tol) for _ in range(self._n_symbols)]
+        weights = [problem.learn_bit(self.n_iterations, self.tol) for _ in range(self._n_symbols)]
         self.history_ = {"step": list(range(self._n_symbols)), "residual": problem.residuals}
         arrays: Arrays = {"projections_": rbf.kernel_weights(np.stack(weights)), "center_": rbf.mean_}
         return arrays | {"anchors_": rbf.anchors_, "scale_": rbf.scale_}

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .. import _ranking
 from .._checks import check_flag, check_integer, check_number
@@ -186,9 +185,8 @@ class MLH(Hasher):
         pool, share = self._pool(training, rng)
         start = random_directions(rng, self._n_symbols, pool.x.shape[1]).astype(np.float32)
         draws = new_generator(rng)
-        with threadpool_limits(1, "blas"):  # the products of a mini-batch are too small for several threads
-            chosen = self._validated(pool, start, share, draws)
-            weights = self._minimise(pool, start, chosen, share, self.n_iterations, draws)
+        chosen = self._validated(pool, start, share, draws)
+        weights = self._minimise(pool, start, chosen, share, self.n_iterations, draws)
         arrays: Arrays = {"projections_": weights, "rho_": np.array([chosen[0]], np.float32)}
         arrays["lam_"] = np.array([chosen[1]], np.float32)
         return arrays | {"center_": pool.center} if self.center else arrays

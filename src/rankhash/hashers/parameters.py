@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
+from threadpoolctl import threadpool_limits
 
 from .._checks import check_integer, check_number
 from ..codes import MAX_ARITY, MAX_SYMBOLS
 from ..errors import InvalidInputError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Callback = Callable[[dict[str, Any]], object]
 """Called during learning with a dict of numbers; its return value is ignored."""
@@ -70,6 +73,11 @@ def check_descent(learning_rate: Any, momentum: Any, batch_size: Any, n_iteratio
     check_number("momentum", momentum, 0, 0.9999)
     check_integer("batch_size", batch_size, 1, 1_000_000)
     check_integer("n_iterations", n_iterations, 1, 2**31 - 1)
+
+
+def one_blas_thread(learn: F) -> F:
+    """The same function with one thread of BLAS, so that sums are rounded alike whatever the number of cores."""
+    return cast("F", threadpool_limits.wrap(limits=1, user_api="blas")(learn))
 
 
 def check_callback(value: Any) -> None:

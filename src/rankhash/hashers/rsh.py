@@ -18,7 +18,7 @@ from ._pairwise.hasher import PairHasher
 from ._pairwise.rank_function import Rule, Trace, learn_function
 from ._pairwise.start import start_scale
 from .base import Arrays
-from .parameters import Callback, as_random_state, feature_names
+from .parameters import Callback, as_random_state, feature_names, one_blas_thread
 from .progress import FitProgress
 from .training import PairPool, Training
 
@@ -214,13 +214,13 @@ class RSH(PairHasher):
         arrays["stream_"] = np.array([1, self.max_pairs], np.float32)
         return arrays
 
+    @one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
         """The hasher itself, after learning from one more batch of vectors.
 
-        The first batch of an unfitted hasher fixes centre, scale and number of features. Every batch gives the pairs
-        among its own vectors, up to 40 per vector and function. The learning rate falls with the number n of pairs seen
-        so far, as 1 / √(1 + n / max_pairs). Batches should be alike and hold some hundred vectors or more. The
-        fingerprint changes: codes that were made before a batch no longer belong to the hasher.
+        The first batch fixes centre, scale and number of features. Every batch gives up to 40 pairs per vector and
+        function among its own vectors. The learning rate falls with the number n of pairs so far, as
+        1 / √(1 + n / max_pairs). Batches should be alike. The fingerprint changes: earlier codes no longer fit.
 
         Parameters
         ----------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .._checks import check_integer, check_number, check_verbose
 from .._types import F32
@@ -158,10 +157,7 @@ class SemanticHashing(NetworkHasher):
         points *= width  # unit variance per dimension on average
         source = None if known is None else pairs_among(known, rows)
         sizes = (data.n_features, self.n_hidden, self.n_hidden, self._n_symbols)
-        with (
-            threadpool_limits(1, "blas"),
-            FitProgress(3 * self.n_pretraining + self.n_steps, "learning", shown=self.verbose) as progress,
-        ):
+        with FitProgress(3 * self.n_pretraining + self.n_steps, "learning", shown=self.verbose) as progress:
             network = pretrained(points, sizes, self.n_pretraining, self.batch_size, draws, progress.advance)
             self._fine_tune(network, points, source, draws, progress)
         arrays: Arrays = {"center_": center}
