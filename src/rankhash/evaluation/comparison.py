@@ -1,4 +1,4 @@
-"""Methods compared on a user's vectors at equal bytes: the true neighbours that they find, and times."""
+"""Comparison of methods on a user's vectors at equal bytes: recall of true neighbours, and times."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Compared:
     method: str
     n_bytes: int
     recall: float
-    """Share of the true k nearest among the first k by code; for VectorIndex the share that its search finds."""
+    """Fraction of the true k nearest among the first k by code; for VectorIndex, the recall of its search."""
     recall_reranked: float
-    """Share of the true k nearest among the candidates, which re-ranking by true distances puts first."""
+    """Fraction of the true k nearest among the candidates, hence after re-ranking by true distances."""
     fit_seconds: float
     encode_microseconds: float
     """CPU time per vector."""
@@ -68,15 +68,15 @@ def compare(
     metric
         ``"euclidean"`` (default) or ``"cosine"``, for which vectors are scaled to length 1.
     k
-        Neighbours to look for; default 10.
+        Number of neighbours; default 10.
     candidates
-        Codes that re-ranking would look at, at least k; default 100.
+        Number of candidates for re-ranking, at least k; default 100.
     n_queries
         Vectors to hold out; default None: a tenth, at most 1000.
     random_state
         Seed of the choice of queries and of the fits; default 0.
     progress
-        A function that is told what begins; default None.
+        Called with the name of each step when it begins; default None.
 
     Examples
     --------
@@ -91,24 +91,24 @@ def compare(
     base, queries = _parts(as_vectors(vectors, name="vectors"), metric, n_queries, random_state)
     k = check_integer("k", k, 1, len(base))
     candidates = check_integer("candidates", candidates, k)
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     chosen = choose_methods(list(methods))
     sizes = [check_integer("n_bytes", size) for size in n_bytes]
-    tell("true neighbours")
+    report("true neighbours")
     truth = exact_neighbors(queries, base, k).ids
     rows = []
     for size in sizes:
         for method in chosen:
-            tell(f"{method.name}, {size} bytes")
+            report(f"{method.name}, {size} bytes")
             rows.append(_codes(method, size, base, queries, truth, min(candidates, len(base)), random_state))
-    tell(INDEX)
+    report(INDEX)
     return [*rows, _index(base, queries, truth, random_state)]
 
 
 def recommend(rows: Iterable[Compared], recall: float = 0.95, n_bytes: int = 16) -> Compared | None:
-    """The row of fewest bytes, then the fastest search, whose candidates hold that recall; None if there is none.
+    """The row with the fewest bytes, then the fastest search, whose candidates reach a recall; None if there is none.
 
-    The default of ``recall`` is 0.95, that of ``n_bytes``, the most bytes, is 16.
+    ``recall`` (default 0.95) is that of the candidates, ``n_bytes`` (default 16) the largest number of bytes.
     """
     fit = [row for row in rows if row.recall_reranked >= recall and row.n_bytes <= n_bytes and row.method != INDEX]
     return min(fit, key=lambda row: (row.n_bytes, row.search_milliseconds), default=None)
@@ -146,7 +146,7 @@ def _codes(method: Method, size: int, base: F32, queries: F32, truth: I64, candi
 
 
 def _search(hasher: Hasher, index: FlatIndex, queries: F32, n: int) -> I64:
-    """Codes that reconstruct are compared by score tables, others by Hamming distance."""
+    """Ids of the nearest codes: by score tables for codes that can be decoded, else by Hamming distance."""
     if hasattr(hasher, "decode"):
         return index.search_scores(hasher.score_tables(queries), n).ids
     return index.search(hasher.encode(queries), n).ids
@@ -157,7 +157,7 @@ def _index(base: F32, queries: F32, truth: I64, seed: int) -> Compared:
     building, _ = _timed(lambda: index.add(base))
     searching, found = _timed(lambda: index.search(queries, truth.shape[1]).ids)
     recall = mean(neighbor_recall(found, truth))
-    size = index.describe().get("bytes_per_vector", 4 * base.shape[1])  # a small set is searched by its vectors
+    size = index.describe().get("bytes_per_vector", 4 * base.shape[1])  # a small set has no codes
     return Compared(INDEX, size, recall, recall, building, 0.0, 1e3 * searching / len(queries))
 
 

@@ -1,4 +1,4 @@
-"""How well the codes of one view find items of another: mean average precision, curves, recall of the partner.
+"""Retrieval across views by codes: mean average precision, precision-recall curves, recall of the partner.
 
 ::
 
@@ -43,7 +43,7 @@ class Direction:
 
     @property
     def name(self) -> str:
-        """Such as ``"picture → text"``."""
+        """The name, such as ``"picture → text"``."""
         return f"{self.source} → {self.target}"
 
     def mean_average_precision(self, k: int | None = None) -> float:

@@ -96,20 +96,20 @@ def evaluate(
 def evaluate_index(
     index: VectorIndex, database: Any, queries: Any, *, k: int = 10, recall: float | None = None
 ) -> dict[str, float]:
-    """The share of the true neighbours that an index of vectors finds, by name of the metric.
+    """The fraction of the true neighbours that an index of vectors finds, by name of the metric.
 
     The names are those of [`evaluate`][rankhash.evaluation.evaluate], so that an index can be compared with hashers.
 
     Parameters
     ----------
     index
-        An index that holds the database under its row numbers; its metric says what the nearest vectors are.
+        An index of the database under its row numbers; its metric defines the nearest vectors.
     database, queries
         Vectors ``(n, d)`` and ``(n_queries, d)``.
     k
-        Neighbours to look for, 1 to n; default 10.
+        Number of neighbours, 1 to n; default 10.
     recall
-        The recall that searches ask for; default None: that of the index.
+        The ``recall`` of searches; default None: that of the index.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def evaluate_index(
 
 
 def _recalls(name: str, ids: I64, far: F32, nearest: Neighbors) -> dict[str, float]:
-    """Recall by ids, and by the true distances ``far`` of what was found."""
+    """Recall by ids, and by the true distances ``far`` of the found vectors."""
     k = ids.shape[1]
     return {
         f"recall@{k}{name}": mean(neighbor_recall(ids, nearest.ids)),

@@ -82,7 +82,7 @@ def summary(counts: Counts) -> Row:
 
 
 def _with_noise(hasher: Hasher, queries: U8, database: U8, data: Split) -> Row:
-    """Average precision of queries with noise by the truth of those without, and the fraction of symbols it changes."""
+    """Average precision of noisy queries by the truth of clean ones, and the fraction of symbols that noise changes."""
     codes = hasher.encode(noisy(data.queries), n_threads=1)
     changed = hasher.layout_.unpack(codes) != hasher.layout_.unpack(queries)
     found = count_codes(codes, database, hasher.layout_, data.truth)

@@ -30,7 +30,7 @@ class Method:
     parameters
         Parameters that differ from the defaults; default none.
     grid
-        Parameters that ``--tune`` tries, besides the arities; default none.
+        Parameters that ``--tune`` searches in addition to the arities; default none.
     standard
         Whether the method is compared when no methods are named; default True.
     raw
@@ -105,9 +105,9 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
     "SRSH": {"rho": [0.5, 1.0, 2.0]},
     "MLH": {"epsilon": ["auto"]},
 }
-"""Parameters that are tuned besides the arity. λ stays 1: with ρ, λ, the size of the start and the learning rate all
-multiplied by one number, a function stays the same. MLH chooses ρ, λ and ε itself, on held-out training vectors. All
-other methods have nothing that is tuned."""
+"""Parameters that are tuned in addition to the arity. λ stays 1, since multiplying ρ, λ, the scale of the start and the
+learning rate by one number leaves a function unchanged. MLH chooses ρ, λ and ε itself, on held-out training vectors.
+All other methods have no tuned parameters."""
 
 VARIANTS = (
     Method("WTA p=4", "WTA", {"arity": 4, "degree": 4}),

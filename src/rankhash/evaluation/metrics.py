@@ -183,7 +183,7 @@ def ndcg(distances: Any, gains: Any, k: int | None = None) -> F64:
 
 
 def neighbor_recall(ids: Any, truth: Any) -> F64:
-    """Share of the true neighbours that were found, per query.
+    """Fraction of the true neighbours that were found, per query.
 
     Where the k-th neighbour is tied, use
     [`neighbor_recall_by_distance`][rankhash.evaluation.neighbor_recall_by_distance].

@@ -1,4 +1,4 @@
-"""Noise for queries, and how much the symbols of a code repeat each other."""
+"""Noise for queries, and the redundancy of the symbols of a code."""
 
 from __future__ import annotations
 

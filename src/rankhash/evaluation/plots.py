@@ -1,4 +1,4 @@
-"""Figures as SVG: they need no script, print, follow the colours of the page, and can be hidden method by method."""
+"""Figures as SVG, without scripts: they print well, follow the colours of the page, and each method can be hidden."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SYMBOLS = {
 }
 DASHES = {"solid": "", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3"}
 INK = "#000000"
-"""The colour that becomes that of text, which is light on a dark page"""
+"""The colour that is replaced by the colour of text, which is light on a dark page"""
 
 
 def svg(figure: dict[str, Any], places: dict[str, int], label: str) -> str:
@@ -59,7 +59,7 @@ def sample(style: dict[str, str]) -> str:
 
 
 class _Scale:
-    """Numbers to places, from ``start`` to ``end``."""
+    """A linear map from values to coordinates between ``start`` and ``end``."""
 
     def __init__(self, values: Sequence[float], start: float, end: float, limits: Sequence[float] | None) -> None:
         low, high = limits or (min(values), max(values))
@@ -81,7 +81,7 @@ class _Scale:
 
 
 def _trace(line: dict[str, Any], place: int, x: _Scale, y: _Scale) -> str:
-    """A band, or a line with its markers, each of which tells its number."""
+    """A band, or a line with markers whose tooltips show their values."""
     points = [f"{x(a)} {y(b)}" for a, b in zip(line["x"], line["y"], strict=True)]
     if "fill" in line:
         return f'<path class="m{place} band" d="M{"L".join(points)}Z" fill="{_colour(line["colour"])}"/>'

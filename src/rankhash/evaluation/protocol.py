@@ -37,7 +37,7 @@ class Protocol:
     n_components
         Dimensions after PCA on the training vectors; default 40, 0 keeps all.
     truth
-        What counts as similar: ``"neighbors"`` (default) within the radius, ``"classes"`` vectors of one class.
+        The definition of similar vectors: ``"neighbors"`` (default), within the radius, or ``"classes"``, of one class.
 
     Examples
     --------

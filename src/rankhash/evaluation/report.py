@@ -146,7 +146,7 @@ def _legend(names: Sequence[str]) -> str:
 
 
 def headline(rows: Sequence[Row], lengths: Sequence[int]) -> str:
-    """Who wins at equal bits, by how much and in what time, at the length nearest to 32 bits; empty for one method."""
+    """The best method at equal bits, its lead and its time, at the length nearest to 32 bits; empty for one method."""
     at = min(lengths, key=lambda length: (abs(length - 32), length))
     precision = {name: points[at].mean for name, points in curves(rows, "bits", [at], "ap").items()}
     if len(precision) < 2:

@@ -18,7 +18,7 @@ TABLES = ("ap", "weighted", "map", *BALLS, "at50", "at100", "ndcg", "noise", "ke
 
 
 class Style(NamedTuple):
-    """How a format marks the best mean and the standard deviation."""
+    """The markup of the best mean and of the standard deviation."""
 
     bold: str
     spread: str

@@ -1,4 +1,4 @@
-"""Collections over HTTP: a JSON and binary API, and a page to look at (the extra ``server``)."""
+"""Collections over HTTP: a JSON and binary API, and a page for browsers (the extra ``server``)."""
 
 from .settings import Limits, Settings
 

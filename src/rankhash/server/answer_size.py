@@ -33,7 +33,7 @@ def check(
     Parameters
     ----------
     shown
-        The ids of the answer, each as often as the answer shows it.
+        The ids of the answer, with repetitions.
     names
         The same ids without repetition.
     limit
@@ -41,7 +41,7 @@ def check(
     metadata
         Whether the answer shows metadata.
     symbols
-        Number of symbols that the answer shows of each item.
+        Number of symbols per item in the answer.
     """
     total = len(shown) * (MATCH_BYTES + SYMBOL_BYTES * symbols)
     total += sum(len(name) for name in shown if isinstance(name, str))

@@ -1,4 +1,4 @@
-"""The application: collections in, FastAPI out."""
+"""The ASGI application that serves collections."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
     Parameters
     ----------
     collections
-        Open collections by name, opened with mode ``"rw"`` to be changed; the caller closes them afterwards.
+        Open collections by name, with mode ``"rw"`` if clients may change them; the caller closes them afterwards.
     settings
         Address, token and limits; None (the default) for ``Settings()``.
     """

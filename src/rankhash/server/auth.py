@@ -8,7 +8,7 @@ from .errors import ApiError
 from .settings import LOCAL, Settings
 
 PUBLIC = ("/healthz", "/readyz")
-"""Paths that never need a token, like the page and its files: they expose no data."""
+"""Paths that never need a token, like the page and its files, since they expose no data."""
 
 
 def check(settings: Settings, method: str, path: str, headers: dict[bytes, bytes]) -> None:

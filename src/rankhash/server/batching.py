@@ -6,7 +6,7 @@
                         │ yes
                         └──▶ it waits; when the running batch ends, all waiting searches run as the next batch
 
-There is no timer: a single search starts at once, and under load batches grow by themselves.
+There is no timer: a single search starts at once, and batches grow with the load.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Batcher(Generic[KeyT, RequestT, ResultT]):
             waiting.append(pending)
         else:
             self._waiting[key] = deque([pending])
-            loop.call_soon(self._start, loop, key)  # after the other requests that have arrived already
+            loop.call_soon(self._start, loop, key)  # after the other requests that have already arrived
         try:
             return await result
         finally:

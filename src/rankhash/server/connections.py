@@ -1,12 +1,12 @@
-"""Connections that take too long, or are too many, are closed, so that others are not kept out.
+"""Closes connections that take too long or are too many, so that new clients can connect.
 
 ::
 
-    idle      open without a whole head of a request      closed after idle_seconds
+    idle      open without a complete request head        closed after idle_seconds
     body      the head has arrived, the body not yet      408 after body_seconds
     answer    the answer is being made or sent            closed GRACE seconds after search_seconds
 
-Requests pay nothing for it: a task looks at all connections at intervals.
+A task checks all connections at intervals, at no cost per request.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ except ImportError:  # without httptools, which is faster
     Protocol = H11Protocol  # type: ignore[assignment,misc]
 
 MAX_HEAD = 64 << 10
-"""Bytes of the head of a request, and of what a chunked body has besides its data"""
+"""Largest size of a request head, and of the framing of a chunked body, in bytes"""
 FRAMING = 8
-"""Largest number of bytes per byte of a chunked body's data: a chunk of one byte takes 6"""
+"""Largest number of framing bytes per data byte of a chunked body; a chunk of one byte has 6"""
 COUNTS_DATA = hasattr(Protocol, "on_body")
 """Whether the parser reports data; h11 does not, and limits heads and trailers itself"""
 SPARE_FILES = 64
-"""Open files that are reserved for everything but connections"""
+"""Open files that are reserved for other uses than connections"""
 GRACE = 20.0
 """Seconds for the client to read the answer, after the time limit of a search"""
 REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
 class GuardedConnection(Protocol):
-    """A connection of uvicorn that also knows since when it has been in its phase."""
+    """A connection of uvicorn that also records the start of its current phase."""
 
     guard: Guard
     phase: tuple[str, object] = ("idle", None)
     since = 0.0
     """By the guard's clock"""
     at = 0.0
-    """The same by the system's clock, which tells who came first"""
+    """The same by the system's clock, for the order of connections"""
     request: object = None
     """The cycle of the request whose body is being read"""
     data_bytes = 0
@@ -57,13 +57,13 @@ class GuardedConnection(Protocol):
     """Bytes of the head that is arriving, or of the body's chunk sizes, extensions and trailers"""
 
     def connection_made(self, transport: Any) -> None:
-        """Begin, unless there are too many; then those go that have been idle for longest."""
+        """Accept the connection; if there are too many, close those that have been idle longest."""
         super().connection_made(transport)
         self.since, self.at = self.guard.now, time.monotonic()
         self.guard.make_room(self.connections)
 
     def data_received(self, data: bytes) -> None:
-        """Take in data, unless the head is too long, or a body has too much besides its data."""
+        """Receive data; refuse a head that is too long, or a body with too much framing."""
         data_before = self.data_bytes
         super().data_received(data)
         cycle = self.cycle
@@ -85,18 +85,18 @@ class GuardedConnection(Protocol):
         super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP."""
+        """Answer a request that is not valid HTTP."""
         self.refuse(ApiError(400, "bad_request", msg.rstrip("."), "send HTTP/1.1"))
 
     def refuse(self, error: ApiError) -> None:
-        """Send an error without the application, and close."""
+        """Send an error, bypassing the application, and close the connection."""
         body = error.body
         head = f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\ncontent-type: application/json\r\n"
         self.transport.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
         self.transport.close()
 
     def look(self) -> str:
-        """The phase of the connection; ``since`` is when this method first saw it."""
+        """The phase of the connection; ``since`` is the time at which this method first returned it."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             phase = "idle"
@@ -115,14 +115,14 @@ class Guard:
         self.max_connections = min(limits.connections, max_files() - SPARE_FILES)
         self.n_dropped = 0
         self.now = 0.0
-        """Seconds, without those in which the server itself was held up: what clients sent then was not read yet"""
+        """Seconds, without pauses of the server itself, during which data of clients were not read"""
 
     def protocol(self) -> type[GuardedConnection]:
         """The class of connections that this guard watches."""
         return type("GuardedConnection", (GuardedConnection,), {"guard": self})
 
     async def watch(self, connections: set[Any]) -> None:
-        """Look at the connections again and again."""
+        """Check the connections at intervals."""
         shortest = min(self.limits.idle_seconds, self.limits.body_seconds, self.limits.search_seconds)
         step = min(1.0, shortest / 4)
         while True:
@@ -132,7 +132,7 @@ class Guard:
             self.sweep(connections)
 
     def sweep(self, connections: set[Any]) -> None:
-        """Close what takes too long."""
+        """Close connections that take too long."""
         for connection in list(connections):
             phase = connection.look()
             waited = self.now - connection.since
@@ -146,7 +146,7 @@ class Guard:
                 connection.transport.abort()
 
     def make_room(self, connections: set[Any]) -> None:
-        """Close the hundredth part of all connections, those that have been idle for longest, if there are too many."""
+        """If there are too many connections, close one in a hundred: those that have been idle longest."""
         if len(connections) <= self.max_connections:
             return
         idle = [connection for connection in connections if connection.look() == "idle"]
@@ -157,7 +157,7 @@ class Guard:
 
 
 def max_files() -> int:
-    """How many files the process may open, after asking for as many as it can get."""
+    """The limit of open files of the process, after raising it to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 1 << 20 if hard == resource.RLIM_INFINITY else hard
     if soft != resource.RLIM_INFINITY and soft < wanted:

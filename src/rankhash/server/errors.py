@@ -1,4 +1,4 @@
-"""Every answer that is not a success: ``{"error": {"code", "message", "hint"}}``.
+"""Answers with errors: ``{"error": {"code", "message", "hint"}}``.
 
 ::
 
@@ -48,7 +48,7 @@ CODES = {
 
 
 class ApiError(Exception):
-    """An answer that says what is wrong with the request."""
+    """An error answer: status, code, message and hint."""
 
     def __init__(
         self, status: int, code: str, message: str, hint: str | None = None, *, position: int | None = None
@@ -66,7 +66,7 @@ class ApiError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the answer: when to try again, how to authenticate, whether the connection is closed."""
+        """Headers of the answer: Retry-After, WWW-Authenticate, Connection."""
         if self.status in (429, 503):
             return {"retry-after": "1"}
         if self.status == 401:
@@ -79,7 +79,7 @@ class ApiError(Exception):
 
 
 def translated(error: Exception) -> ApiError:
-    """The answer for an error; an unexpected error is logged and tells the client no details."""
+    """The answer for an error; an unexpected error is logged and answered without details."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, FilterError):
@@ -119,7 +119,7 @@ def timed_out() -> ApiError:
 
 
 def invalid(error: ValidationError | RequestValidationError) -> ApiError:
-    """The first thing that is wrong with a body or the parameters."""
+    """The first validation error of a body or of parameters."""
     first = error.errors()[0]
     if first["type"] in ("json_invalid", "json_type"):
         return ApiError(400, "bad_json", f"the body is not JSON: {first['msg']}")
@@ -135,7 +135,7 @@ def _http_error(error: HTTPException) -> ApiError:
 
 
 def install(app: FastAPI) -> None:
-    """Make the app answer every error in this way."""
+    """Make the app answer every error as an ApiError."""
 
     async def answer(_: Request, error: Exception) -> Response:
         response = translated(error).response()

@@ -1,4 +1,4 @@
-"""What every request passes on its way in and out: authentication, limits, headers, counters.
+"""The middleware of every request: authentication, limits, headers, counters.
 
 ::
 

@@ -67,7 +67,7 @@ class NewItem(_Request):
     @classmethod
     def _is_json(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
         """Refuse NaN and infinity, which are no JSON; a collection would take NaN as null."""
-        with contextlib.suppress(RecursionError):  # the collection says that it is nested too deeply
+        with contextlib.suppress(RecursionError):  # the collection refuses it as nested too deeply
             json.dumps(value, allow_nan=False)
         return value
 

@@ -1,4 +1,4 @@
-"""What FastAPI cannot see of the routes, for the OpenAPI description."""
+"""Parts of the OpenAPI description that FastAPI cannot derive from the routes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALWAYS = (400, 401, 408, 421, 429, 431, 503)
 
 
 def answers(model: type[BaseModel] | None, *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route: its own, and errors."""
+    """The answers of a route: that of success, and errors."""
     known: dict[int | str, dict[str, Any]] = {200: {"model": model}} if model is not None else {}
     for status in sorted({*statuses, *ALWAYS}):
         known[status] = {"model": ErrorAnswer, "description": REASONS[status]}
@@ -42,7 +42,7 @@ def json_body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def search_body() -> dict[str, Any]:
-    """The three bodies of a search; options of the binary ones stand in the query string."""
+    """The three bodies of a search; the options of the binary ones are in the query string."""
     binary = {"schema": {"type": "string", "format": "binary"}}
     content = {JSON: {"schema": _schema(SearchBody)}, RAW: binary, NPY: binary}
     parameters = [
@@ -53,7 +53,7 @@ def search_body() -> dict[str, Any]:
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a model, with what it refers to inside."""
+    """The schema of a model, with referenced schemas inlined."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
 

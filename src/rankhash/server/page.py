@@ -25,7 +25,7 @@ TYPES = {
 
 
 def read_files() -> dict[str, tuple[bytes, str]]:
-    """The files of the page by name: what they hold, and their type."""
+    """The files of the page by name: contents and media type."""
     folder = files(__package__) / "page"
     if not folder.is_dir():
         return {}
@@ -38,7 +38,7 @@ def read_files() -> dict[str, tuple[bytes, str]]:
 
 
 def make_router() -> APIRouter:
-    """The routes of the page; a name in a request is only looked up among the files that were read."""
+    """The routes of the page; the name in a request is looked up among the files that were read, never on disk."""
     router = APIRouter(include_in_schema=False)
     known = read_files()
 

@@ -20,7 +20,7 @@ from .service import Service, json_answer, service_of
 router = APIRouter()
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-"""A name is also the stem of a file: letters, digits, - and _ lead to no other folder"""
+"""A name is also the stem of a file; these characters cannot lead to another folder"""
 
 
 @router.post(

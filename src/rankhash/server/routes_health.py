@@ -1,4 +1,4 @@
-"""For those who watch the server: ``/healthz``, ``/readyz``, ``/metrics``."""
+"""Routes for monitoring: ``/healthz``, ``/readyz``, ``/metrics``."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _generation(served: ServedCollection) -> int:
 
 
 def _find(served: ServedCollection, text: str, kind: Kind | None, vectors: bool) -> Item:
-    """The item of an id in a path: 17 is the integer if there is one, else the text."""
+    """The item of an id in a path: 17 is the integer id if it exists, else the text."""
     with served.collection.snapshot() as snapshot:
         number = _as_integer(text)
         if kind == "integer" and number is None:

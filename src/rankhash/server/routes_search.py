@@ -23,7 +23,7 @@ router = APIRouter()
 
 QUERY_FIELDS = ("vectors", "vector", "ids", "id", "text")
 MANY_MATCHES = 2000
-"""Matches from which on an answer is written in a thread, so that the event loop stays free"""
+"""Number of matches from which an answer is written in a thread, so that the event loop is not blocked"""
 
 
 @router.post(
@@ -85,7 +85,7 @@ async def _queries(service: Service, served: ServedCollection, body: SearchBody)
 
 
 def _vectors(served: ServedCollection, rows: Any) -> Any:
-    """Rows of one length as an array; whether its numbers are finite in float32 is seen when they are encoded."""
+    """Rows of one length as an array; finiteness in float32 is checked when they are encoded."""
     if {*map(len, rows)} != {served.n_features}:
         return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
     with np.errstate(over="ignore"):

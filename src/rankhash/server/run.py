@@ -59,7 +59,7 @@ def _address(host: str, listening: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """uvicorn with a guard over its connections, that returns after a signal instead of dying of it."""
+    """uvicorn with a guard over its connections, which returns after a signal instead of raising it again."""
 
     started_at: Callable[[], object] = staticmethod(lambda: None)
 
@@ -78,13 +78,13 @@ class Server(uvicorn.Server):
         super().__init__(uvicorn.Config(app, **config))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and watch who comes."""
+        """Listen, and start the guard."""
         await super().startup(sockets)
         self._watching = asyncio.create_task(self.guard.watch(self.server_state.connections))
         self.started_at()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what was accepted."""
+        """Answer the accepted requests."""
         await super().shutdown(sockets)
         self._watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -92,7 +92,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End with SIGINT and SIGTERM, as far as we are in the main thread."""
+        """Stop on SIGINT and SIGTERM, if this is the main thread."""
         try:
             before = {number: signal.signal(number, self._end) for number in (signal.SIGINT, signal.SIGTERM)}
         except ValueError:
@@ -104,6 +104,6 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _end(self, number: int, _: FrameType | None) -> None:
-        if self.should_exit:  # the second signal: threads that still work are not waited for
+        if self.should_exit:  # the second signal: exit without waiting for threads
             os._exit(128 + number)
         self.should_exit = True

@@ -15,7 +15,7 @@ from .service import json_answer
 
 
 def as_json(key: BatchKey, found: SearchResult, since: float) -> Response:
-    """The answer as JSON, in which infinite distances are null; ``since`` is when the request came."""
+    """The answer as JSON, in which infinite distances are null; ``since`` is the time of the request."""
     ids, distances = found.matches.ids.tolist(), found.matches.distances.tolist()
     results = [_result(key, found, row, names, distances[row]) for row, names in enumerate(ids)]
     took = round((time.perf_counter() - since) * 1000, 3)

@@ -19,9 +19,9 @@ from .served_collection import ServedCollection
 Id = int | str
 
 MAX_HISTOGRAMS = 16
-"""Queries with a histogram in one request; each of them compares all items"""
+"""Largest number of queries with a histogram per request; each of them compares all items"""
 MAX_BATCH_ROWS = 256
-"""Queries of different requests in one native search; more make it no faster, and other searches wait for longer"""
+"""Largest number of queries of different requests in one native search; more are no faster and delay other searches"""
 
 
 class BatchKey(NamedTuple):
@@ -49,7 +49,7 @@ class BatchKey(NamedTuple):
 
     @classmethod
     def of(cls, served: ServedCollection, options: SearchOptions, n: int, *, by_ids: bool) -> BatchKey:
-        """The key of a request with ``n`` queries, if it keeps to the limits."""
+        """The key of a request with ``n`` queries; raises ApiError if it exceeds a limit."""
         limits = served.settings.limits
         _check_limit("k", options.k, limits.k)
         _check_limit("the number of queries", n, limits.batch)
@@ -162,7 +162,7 @@ def _describe(snapshot: Snapshot, key: BatchKey, matches: Matches) -> dict[Id, d
 
 
 def symbols_of(layout: CodeLayout | None, items: Sequence[Item]) -> list[list[int]]:
-    """The symbols of items; none of a collection without a hasher."""
+    """The symbols of items; empty for a collection without a hasher."""
     if layout is None:
         return [[]] * len(items)
     symbols: list[list[int]] = layout.unpack(np.array([item.code for item in items])).tolist()
@@ -170,7 +170,7 @@ def symbols_of(layout: CodeLayout | None, items: Sequence[Item]) -> list[list[in
 
 
 def shown_items(layout: CodeLayout | None, items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Items as JSON holds them."""
+    """Items as JSON objects."""
     if not items:
         return []
     shown = []

@@ -13,11 +13,11 @@ from .errors import ApiError
 from .settings import Settings
 
 SUFFIX = ".rankhash"
-"""What the files of collections in a server's folder end with"""
+"""Suffix of the files of collections in a server's folder"""
 
 
 class ServedCollection:
-    """One collection, and what clients may do with it."""
+    """One collection, and the operations that clients may use."""
 
     def __init__(self, name: str, collection: Collection, settings: Settings) -> None:
         self.name = name
@@ -25,7 +25,7 @@ class ServedCollection:
         self.settings = settings
         self.writable = settings.writable and collection.mode == "rw"
         self.writing = asyncio.Lock()
-        """Held during a change, so that other changes wait here and not in a thread"""
+        """Held during a change, so that other changes wait for it and not in a thread"""
         self._groups: tuple[tuple[int, float], list[list[int | str]]] = ((-1, 0.0), [])
 
     @property
@@ -34,7 +34,7 @@ class ServedCollection:
         return self.collection.n_features
 
     def info(self) -> dict[str, Any]:
-        """Its entry in the list of collections."""
+        """The entry of the collection in the list of collections."""
         layout, hasher = self.collection.layout, self.collection.hasher
         scorings = ["auto"]
         if hasher is not None:
@@ -61,7 +61,7 @@ class ServedCollection:
         return asdict(self.collection.stats()) | self.info()
 
     def duplicates(self, snapshot: Snapshot, radius: float, max_pairs: int) -> list[list[int | str]]:
-        """Groups of near-duplicates; those of the last question are remembered, so that pages come at once."""
+        """Groups of near-duplicates; the groups of the last call are cached for further pages."""
         question = (snapshot.generation, radius)
         known, groups = self._groups
         if known != question:

@@ -1,4 +1,4 @@
-"""What all routes share: the collections, the threads that read and change them, and the counters."""
+"""State shared by all routes: the collections, the threads that read and change them, and the counters."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Service:
             made.close()
 
     def take(self, served: ServedCollection) -> None:
-        """Serve a collection from now on, and close it at the end."""
+        """Serve another collection, and close it at shutdown."""
         self._own.append(served.collection)
         self.collections = self.collections | {served.name: served}
 
