@@ -34,7 +34,7 @@ VERBS = {
     "reproduce": "Repeat the paper's experiments, with a report.",
     "bench": "Measure search times on this machine.",
 }
-"""The verbs in the order of the help, each a module of this package; so that help needs to import none of them."""
+"""The verbs in the order of the help, with their summaries, so that the help imports no module of a verb."""
 
 
 class Verbs(click.Group):
@@ -52,7 +52,7 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the verbs and what they do."""
+        """Write the verbs and their summaries."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 

@@ -1,4 +1,4 @@
-"""Hashes of the images of a folder, kept in a file so that a run that was stopped can be resumed."""
+"""Hashes of the images of a folder, stored in a file so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIZE = 8
 
 
 def hash_folder(files: list[Path], root: Path, resume: str | None) -> ImageHashes:
-    """The hashes of all files; those that the file ``resume`` has for the same size and time are not made again."""
+    """The hashes of all files; those in the file ``resume`` with the same size and time are not computed again."""
     known = _read(resume) if resume else {}
     codes: dict[Path, U8] = {}
     unreadable: list[tuple[Path, str]] = []
@@ -70,7 +70,7 @@ def _same(entry: dict[str, Any] | None, stamp: dict[str, Any]) -> bool:
 
 
 def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; of a line of more than MAX_LINE bytes as many, and the rest is passed over."""
+    """The lines of a file, cut to MAX_LINE bytes."""
     while line := file.readline(MAX_LINE):
         yield line
         while len(line) == MAX_LINE and not line.endswith(b"\n"):
@@ -78,7 +78,7 @@ def bounded_lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _read(resume: str) -> dict[str, dict[str, Any]]:
-    """The entries of a file; a line that is no entry, such as the last one of a killed run, is passed over."""
+    """The entries of a file; damaged lines, such as the last one of a killed run, are skipped."""
     known: dict[str, dict[str, Any]] = {}
     if not Path(resume).exists():
         return known

@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def write_list(path: str, found: Found, groups: DuplicateGroups) -> None:
-    """Write every member of every group, then what could not be read, as CSV or JSON lines by the file's name."""
+    """Write every member of every group, then the unreadable inputs, as CSV or JSON lines by the file's suffix."""
     if Path(path).suffix.lower() not in (".csv", ".jsonl"):
         raise click.UsageError(f"{path} must end with .csv or .jsonl.")
     with written_whole(path) as temporary, open(temporary, "x", encoding="utf-8", newline="") as file:
@@ -39,7 +39,7 @@ def write_list(path: str, found: Found, groups: DuplicateGroups) -> None:
 
 
 def rows(found: Found, groups: DuplicateGroups) -> Iterator[Row]:
-    """Every member of every group: whether it is kept, its name, and its distance to the one that is kept."""
+    """Every member of every group: whether it is kept, its name, and its distance to the kept member."""
     distances = to_kept(found, groups)
     for number, (ids, kept) in enumerate(zip(groups.groups, groups.keep.tolist(), strict=True)):
         for place in ids.tolist():
@@ -55,7 +55,7 @@ def rows(found: Found, groups: DuplicateGroups) -> Iterator[Row]:
 
 
 def to_kept(found: Found, groups: DuplicateGroups) -> F32:
-    """Each item's distance to the kept member of its group; NaN where the two are no near pair."""
+    """Each item's distance to the kept member of its group; NaN if the two are not a near pair."""
     same = np.arange(len(found.names)) if found.copies is None else found.copies.same
     n_codes = int(same.max()) + 1 if len(same) else 0
     distances, labels = np.full(n_codes, np.nan, np.float32), np.full(n_codes, -1, np.int64)
@@ -89,7 +89,7 @@ def _write_lines(file: TextIO, found: Found, groups: DuplicateGroups) -> None:
 
 
 def write_page(path: str, found: Found, groups: DuplicateGroups, facts: Row) -> None:
-    """Write an HTML page that needs no other file: the groups, members side by side."""
+    """Write a self-contained HTML page of the groups, members side by side."""
     with written_whole(path) as temporary, open(temporary, "x", encoding="utf-8") as file:
         shown = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
         file.write(_HEAD + f"<h1>Near-duplicates</h1>\n<p>{html.escape(shown)}</p>\n")
@@ -124,7 +124,7 @@ def _figure(row: Row, found: Found) -> str:
 
 
 def _picture(path: str) -> str:
-    """A small copy of an image inside of the page."""
+    """A thumbnail of an image, embedded in the page."""
     try:
         with pillow_image().open(path) as image:
             image.thumbnail((THUMBNAIL, THUMBNAIL))

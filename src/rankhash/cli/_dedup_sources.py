@@ -1,4 +1,4 @@
-"""What ``rankhash dedup`` reads: items with names, and the pairs of them that are near."""
+"""The inputs of ``rankhash dedup``: named items, and their near pairs."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ class DedupOptions:
 
 @dataclass
 class Found:
-    """Items by position, the near pairs of them, and what could not be read."""
+    """Items by position, their near pairs, and the unreadable inputs."""
 
     kind: str
     names: Sequence[Any] | I64
     pairs: Pairs
     copies: DistinctCodes | None = None
-    """Which items have equal codes; the pairs are those of the distinct codes then"""
+    """The distinct codes, if pairs are those of distinct codes; else None"""
     sizes: Array | None = None
-    """What ``--keep largest`` compares"""
+    """Sizes for ``--keep largest``"""
     shown: Callable[[int], str] = str
     """The text of an item for the report"""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
@@ -202,7 +202,7 @@ def _texts(path: Path, options: DedupOptions) -> Found:
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str, str]]:
-    """The number of each line that is not empty, from 1 on, and its text or what is wrong with it."""
+    """The number of each line that is not empty, from 1 on, and its text or its error."""
     is_json = path.suffix.lower() == ".jsonl"
     with open(path, "rb") as file:
         for number, line in enumerate(bounded_lines(file), 1):

@@ -1,4 +1,4 @@
-"""What ``rankhash demo`` shows of handwritten digits: methods compared, a query, and a report."""
+"""Handwritten digits for ``rankhash demo``: a comparison of methods, a query, and a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METHODS = ("LSH", "WTA", "ITQ", "SpectralHashing", "RSH", "SRSH", "JRSH")
 
 
 def show_digits() -> None:
-    """Compare hashers on digits, and draw what the default finds."""
+    """Compare hashers on digits, and draw the neighbours that the default hasher finds."""
     data = load_dataset("digits")
     assert data.labels is not None
     kept, held = hold_out(len(data.vectors), 297, 0)

@@ -32,7 +32,7 @@ def find_words() -> tuple[list[str], F32] | None:
 
 
 def show_words(words: list[str], vectors: F32, asked: tuple[str, ...] = ASKED) -> None:
-    """Find neighbours of some words, and compare what a search finds with the truth."""
+    """Find neighbours of some words, and compare them with the true neighbours."""
     click.echo(
         f"{len(words):,} words, {vectors.shape[1]} numbers each: words that are used alike have similar vectors."
     )

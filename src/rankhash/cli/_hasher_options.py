@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT = "JRSH"
-"""The method of all commands that are not told another"""
+"""The default method of all commands"""
 
 
 def hasher_options(command: F) -> F:

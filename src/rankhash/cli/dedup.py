@@ -172,7 +172,7 @@ def _facts(found: Found, groups: DuplicateGroups) -> dict[str, Any]:
 
 
 def _remove(path: Path, found: Found, groups: DuplicateGroups, move: str | None) -> dict[str, Any]:
-    """Delete or move what is not kept; a group whose kept file is gone meanwhile is left alone."""
+    """Delete or move all members that are not kept; a group whose kept file no longer exists stays unchanged."""
     if found.kind == "collection":
         from ..collection import Collection
 
@@ -188,7 +188,7 @@ def _remove(path: Path, found: Found, groups: DuplicateGroups, move: str | None)
 
 
 def _remove_file(file: Path, root: Path, move: str | None) -> bool:
-    """Delete or move one file; False if it is gone already."""
+    """Delete or move one file; False if it no longer exists."""
     if not file.exists():
         return False
     if move is None:

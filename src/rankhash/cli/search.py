@@ -85,7 +85,7 @@ def command(
 
 @contextlib.contextmanager
 def _hinting(items: Collection, names: list[int | str]) -> Iterator[None]:
-    """Say what ids look like if one of ``names`` is unknown."""
+    """Add examples of ids to the error for an unknown id among ``names``."""
     try:
         yield
     except UnknownIdError as error:

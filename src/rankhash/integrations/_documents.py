@@ -1,4 +1,4 @@
-"""A collection as the stores of other libraries use it: made on demand, ids replaced, absent ids passed over."""
+"""A collection for the stores of other libraries: created on demand, known ids replaced, unknown ids ignored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import IdError, InvalidInputError, UnknownIdError
 PathLike = str | os.PathLike[str]
 
 GROWTH = 4
-"""Factor by which a search widens until enough documents pass a check in Python"""
+"""Growth factor of k, until enough documents pass a check in Python"""
 
 
 def similarity(metric: str, distance: float) -> float:
@@ -33,7 +33,7 @@ class Documents:
     metric
         ``"cosine"``, ``"euclidean"`` or ``"dot"``; an existing file must have been made with the same.
     recall
-        The share of the true neighbours that searches find on average.
+        The fraction of the true neighbours that searches find on average.
     """
 
     def __init__(self, path: PathLike | None, metric: str, recall: float) -> None:
@@ -48,7 +48,7 @@ class Documents:
             self.collection = Collection.create(self.path, metric=metric, recall=recall)
 
     def put(self, ids: Sequence[str], vectors: Sequence[Any], fields: Sequence[dict[str, Any]]) -> None:
-        """Add documents, or replace those that have the same ids; of equal ids in one call the last counts."""
+        """Add documents, or replace those with the same ids; of equal ids in one call the last is kept."""
         rows = sorted({name: row for row, name in enumerate(ids)}.values())
         if rows:
             self.collection.upsert([vectors[i] for i in rows], [ids[i] for i in rows], [fields[i] for i in rows])
@@ -72,7 +72,7 @@ class Documents:
                 continue
 
     def passing(self, where: str | None, passes: Callable[[Item], bool] | None, *, vectors: bool = False) -> list[Item]:
-        """All documents that pass the filter and the check, in the order in which they were added."""
+        """All documents that match the filter and pass the check, in the order of insertion."""
         with self.collection.snapshot() as now:
             items = now.get(now.ids(where=where), vectors=vectors)
         return items if passes is None else [item for item in items if passes(item)]
@@ -86,7 +86,7 @@ class Documents:
         *,
         vectors: bool = False,
     ) -> list[tuple[Item, float]]:
-        """The k nearest documents that pass the filter and the check, with their distances, nearest first."""
+        """The k nearest documents that match the filter and pass the check, with their distances, nearest first."""
         check_integer("k", k)
         with self.collection.snapshot() as now:
             n_wanted = max(min(k, len(now)), 1)

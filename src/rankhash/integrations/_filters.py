@@ -1,6 +1,6 @@
-"""Filters that were given as data: trees of `rankhash.collection.filters`, and the text of a tree.
+"""Filters given as data: trees of `rankhash.collection.filters`, and the text of a tree.
 
-The functions that make trees follow one rule for absent values: a field that is missing counts as null.
+In these trees a missing field counts as null.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def one_of(path: str, values: Any) -> Filter:
 
 
 def nothing(path: str) -> Filter:
-    """A test of a field that nothing passes."""
+    """A test of a field that is never true."""
     return And((Exists(path), Not(Exists(path))))
 
 
@@ -67,7 +67,7 @@ def _scalar(value: Any) -> Value:
 
 
 def mistake(message: str) -> FilterError:
-    """The error for a filter that is data, not text, and so has no position."""
+    """The error for a filter given as data, which has no position."""
     return FilterError(message, 0)
 
 

@@ -11,9 +11,9 @@ from ..collection import Item
 from ._documents import similarity
 
 EMBEDDED = "has_embedding"
-"""The field that says whether a document came with an embedding; others have a vector that no search compares"""
+"""The field that marks documents with an embedding; others have a vector that searches exclude"""
 DOT_SCALE = 100
-"""Inner products are divided by it before the logistic function, as Haystack's own store does"""
+"""Divisor of inner products before the logistic function, as in Haystack's own store"""
 
 
 def fields_of(document: Document) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def document_of(item: Item, score: float | None = None) -> Document:
 
 
 def score_of(metric: str, distance: float, scaled: bool) -> float:
-    """How similar documents at a distance are; with ``scaled`` from 0 to 1."""
+    """The similarity of documents at a distance; with ``scaled`` from 0 to 1."""
     score = similarity(metric, distance)
     if not scaled or metric == "euclidean":
         return score

@@ -1,4 +1,4 @@
-"""Filters as Haystack writes them: dicts of comparisons and of logic, as trees and text of rankhash."""
+"""Filters of Haystack, dicts of comparisons and of logic, as trees and text of rankhash."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..collection.filters import And, Filter, Not, Or, parse
 from ._filters import compare, equal, field, mistake, nothing, one_of, to_text
 
 MAX_DEPTH = 30
-"""Levels of logic; deeper ones would exceed what the collection reads"""
+"""Largest nesting depth of logic, within that of the collection's filters"""
 _LOGIC = ("AND", "OR", "NOT")
 _ORDERED = ("<", "<=", ">", ">=")
 
 
 def where_text(filters: dict[str, Any] | None, also: Filter | None = None) -> str | None:
-    """The text of filters, and of a tree that must pass as well (None); Haystack's FilterError for a mistake."""
+    """The text of filters, joined by "and" with the tree ``also`` (None); raises Haystack's FilterError."""
     if not filters and also is None:
         return None
     try:

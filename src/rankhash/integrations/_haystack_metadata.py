@@ -1,4 +1,4 @@
-"""What the metadata of Haystack documents hold: fields, types, values and their ranges."""
+"""The metadata of Haystack documents: fields, types, values and their ranges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._documents import Documents
 from ._haystack_filters import where_text
 
 _TYPES = {bool: "boolean", int: "int", float: "float"}
-"""Names of types, as Haystack's own store gives them; everything else is a keyword"""
+"""Names of types, as in Haystack's own store; values of all other types are keywords"""
 
 
 class MetadataMethods:
@@ -19,7 +19,7 @@ class MetadataMethods:
     _documents: Documents
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """The number of different values of each field, among the documents that pass the filters."""
+        """The number of distinct values of each field, among the documents that match the filters."""
         metas = self._metas(filters)
         return {_name(field): len(_distinct(metas, field)) for field in metadata_fields}
 
@@ -29,7 +29,7 @@ class MetadataMethods:
         return {name: {"type": _TYPES.get(type(value), "keyword")} for name, value in found.items()}
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
-        """The least (``min``) and the greatest (``max``) value of a field; None if its values have no order."""
+        """The smallest (``min``) and the largest (``max``) value of a field; None if its values have no order."""
         values = [
             value for value in _distinct(self._metas(None), metadata_field) if not isinstance(value, (list, dict))
         ]
@@ -45,7 +45,7 @@ class MetadataMethods:
         size: int = 10,
         filters: dict[str, Any] | None = None,
     ) -> tuple[list[Any], int]:
-        """Different values of a field in the order of their texts, and how many there are in total.
+        """Distinct values of a field in the order of their texts, and their total number.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class MetadataMethods:
         from_, size
             The first of the values to return (default 0) and their number (default 10).
         filters
-            Which documents count; default None: all.
+            The documents to consider; default None: all.
         """
         check_integer("from_", from_, 0)
         check_integer("size", size, 0)
@@ -76,6 +76,6 @@ def _name(field: str) -> str:
 
 
 def _distinct(metas: list[dict[str, Any]], field: str) -> list[Any]:
-    """The different values of a field; 1, 1.0, true and "1" differ, and null is none."""
+    """The distinct values of a field; 1, 1.0, true and "1" differ, and null is no value."""
     found = [meta.get(_name(field)) for meta in metas]
     return [*{json.dumps(value, sort_keys=True): value for value in found if value is not None}.values()]

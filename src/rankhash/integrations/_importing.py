@@ -1,4 +1,4 @@
-"""A new collection from items that come in blocks: whole, or not at all."""
+"""A new collection from blocks of items, complete or not created at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._documents import PathLike
 
 
 def collected(blocks: Iterable[Block], path: PathLike | None, metric: str) -> Collection:
-    """A new collection of all blocks; after an error its file is removed again.
+    """A new collection of all blocks; on an error its file is removed.
 
     Parameters
     ----------

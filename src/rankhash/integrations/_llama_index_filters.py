@@ -1,4 +1,4 @@
-"""Filters as LlamaIndex writes them: as trees of rankhash, or as checks of metadata in Python."""
+"""Filters of LlamaIndex as trees of rankhash, or as checks of metadata in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TREES = {FilterOperator.EQ, FilterOperator.NE, FilterOperator.IN, FilterOperato
 
 
 def in_python(filters: MetadataFilters) -> bool:
-    """Whether an operator is among the filters that a collection does not evaluate."""
+    """Whether the filters have an operator that a collection does not evaluate."""
     return any(
         in_python(part) if isinstance(part, MetadataFilters) else part.operator not in _TREES
         for part in filters.filters
@@ -48,7 +48,7 @@ def _test(key: str, operator: FilterOperator, value: Any) -> Filter:
 
 
 def matches(filters: MetadataFilters, metadata: dict[str, Any]) -> bool:
-    """Whether metadata pass filters, as LlamaIndex itself decides it for a single filter."""
+    """Whether metadata match filters, by the rules of LlamaIndex for single filters."""
     found = [_passes(part, metadata) for part in filters.filters]
     if filters.condition == FilterCondition.OR:
         return any(found)

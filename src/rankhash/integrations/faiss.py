@@ -23,10 +23,10 @@ def from_faiss(index: Any, *, recall: float = 0.95) -> FlatIndex | VectorIndex:
     Parameters
     ----------
     index
-        An ``IndexBinaryFlat`` or an ``IndexFlat`` (``IndexFlatL2``, ``IndexFlatIP``), also inside of an ``IndexIDMap``,
-        whose ids are kept. Others keep their ids by position, from 0 on.
+        An ``IndexBinaryFlat`` or an ``IndexFlat`` (``IndexFlatL2``, ``IndexFlatIP``), also inside an ``IndexIDMap``,
+        whose ids are kept. Without a map, ids are positions.
     recall
-        The share of the true neighbours that a `VectorIndex` finds on average; default 0.95.
+        The fraction of the true neighbours that a `VectorIndex` finds on average; default 0.95.
     """
     ids, plain = _without_map(index)
     if isinstance(plain, faiss.IndexBinaryFlat):
@@ -50,7 +50,7 @@ def _codes(plain: Any, ids: I64 | None) -> FlatIndex:
 
 
 def to_faiss(index: Index | VectorIndex) -> Any:
-    """An index of FAISS with the same ids, exact, that copies the codes or the vectors.
+    """An exact index of FAISS with the same ids and a copy of the codes or vectors.
 
     Parameters
     ----------

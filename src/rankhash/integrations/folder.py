@@ -33,7 +33,7 @@ def from_folder(
     Parameters
     ----------
     folder
-        The folder; files whose names end with none of `rankhash.readers.FORMATS` are passed over.
+        The folder; files whose suffix is not one of `rankhash.readers.FORMATS` are ignored.
     path
         The file of the collection, which must not exist; default None: the collection stays in memory.
     metric
@@ -42,7 +42,7 @@ def from_folder(
         As in `rankhash.readers.open_vectors`; default None.
     metadata
         A folder of Parquet files, as many as there are files of vectors and in the same order, whose rows are the
-        metadata of the vectors; default None: metadata are those that the files of vectors hold.
+        metadata of the vectors; default None: the metadata in the files of vectors.
     """
     files = sorted(file for file in Path(folder).iterdir() if file.suffix.lower() in FORMATS)
     if not files:

@@ -35,7 +35,7 @@ class RankhashDocumentStore(MetadataMethods):
     metric
         ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``. An existing file must have been made with the same.
     recall
-        The share of the true neighbours that searches of a new collection find on average; default 0.95.
+        The fraction of the true neighbours that searches of a new collection find on average; default 0.95.
     embedding_dim
         Dimensions of the embeddings; default None: those of the first embedding. It must be given if the first
         documents are written without embeddings.
@@ -64,7 +64,7 @@ class RankhashDocumentStore(MetadataMethods):
         return self._documents.collection
 
     def to_dict(self) -> dict[str, Any]:
-        """The store's parameters as Haystack writes them into pipelines; the documents stay in the file."""
+        """The store's parameters, as stored in Haystack's pipelines; the documents stay in the file."""
         parameters = {"metric": self.collection.metric, "recall": self._recall, "embedding_dim": self._embedding_dim}
         data: dict[str, Any] = default_to_dict(self, path=self._documents.path, **parameters)
         return data
@@ -85,7 +85,7 @@ class RankhashDocumentStore(MetadataMethods):
         documents
             The documents.
         policy
-            What to do with ids that are in the store or given twice: FAIL, which NONE (default) stands for, writes
+            The treatment of ids that are in the store or given twice. FAIL, also the meaning of NONE (default), writes
             nothing and raises DuplicateDocumentError; SKIP keeps the first document, OVERWRITE the last one.
         """
         if not isinstance(documents, list) or not all(isinstance(document, Document) for document in documents):
@@ -105,7 +105,7 @@ class RankhashDocumentStore(MetadataMethods):
         return len(documents)
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Remove documents; unknown ids are passed over."""
+        """Remove documents; unknown ids are ignored."""
         self._documents.remove(document_ids)
 
     def delete_all_documents(self) -> None:
@@ -113,12 +113,12 @@ class RankhashDocumentStore(MetadataMethods):
         self._documents.remove(self.collection.ids())
 
     def delete_by_filter(self, filters: dict[str, Any]) -> int:
-        """The number of documents that passed the filters and were removed."""
+        """The number of removed documents: those that match the filters."""
         where = where_text(filters)
         return self._documents.remove(self.collection.ids()) if where is None else self.collection.delete(where=where)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """The number of documents that passed the filters; ``meta`` was added to theirs."""
+        """The number of documents that match the filters, after adding ``meta`` to their metadata."""
         items = self._documents.passing(where_text(filters), None)
         fields = [{"meta": (item.metadata or {}).get("meta", {}) | meta} for item in items]
         if items:
@@ -132,11 +132,11 @@ class RankhashDocumentStore(MetadataMethods):
         return len(self.collection)
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
-        """The number of documents that pass the filters."""
+        """The number of documents that match the filters."""
         return self.collection.count(where_text(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """The documents that pass the filters, in the order in which they were written; all for None (default)."""
+        """The documents that match the filters, in the order in which they were written; all for None (default)."""
         return [document_of(item) for item in self._documents.passing(where_text(filters), None, vectors=True)]
 
     def embedding_retrieval(
@@ -169,7 +169,7 @@ class RankhashDocumentStore(MetadataMethods):
         return [document_of(item, score_of(metric, distance, scale_score)) for item, distance in found]
 
     def _vectors(self, documents: list[Document]) -> list[Any]:
-        """One vector per document; a document without an embedding gets one that no search compares."""
+        """One vector per document; that of a document without an embedding is excluded from searches."""
         known = [len(document.embedding) for document in documents if document.embedding is not None]
         dim = self.collection.n_features or self._embedding_dim or next(iter(known), None)
         if dim is None and documents:
@@ -177,7 +177,7 @@ class RankhashDocumentStore(MetadataMethods):
         absent = np.eye(1, dim or 1, dtype=np.float32)[0]
         return [absent if document.embedding is None else document.embedding for document in documents]
 
-    # -- the same, awaited -----------------------------------------------------------------------------------------
+    # -- asynchronous ----------------------------------------------------------------------------------------------
 
     async def count_documents_async(self) -> int:
         """As ``count_documents``, in a thread."""
@@ -242,7 +242,7 @@ class RankhashEmbeddingRetriever:
         self.filter_policy = FilterPolicy.from_str(filter_policy) if isinstance(filter_policy, str) else filter_policy
 
     def to_dict(self) -> dict[str, Any]:
-        """The component's parameters as Haystack writes them into pipelines."""
+        """The component's parameters, as stored in Haystack's pipelines."""
         data: dict[str, Any] = default_to_dict(
             self,
             document_store=self.document_store.to_dict(),

@@ -41,14 +41,14 @@ class RankhashVectorStore(VectorStore):
     metric
         ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``. An existing file must have been made with the same.
     recall
-        The share of the true neighbours that searches of a new collection find on average; default 0.95.
+        The fraction of the true neighbours that searches of a new collection find on average; default 0.95.
 
     Notes
     -----
-    ``filter`` is, wherever a method takes it, a function of a document, or a dict of metadata fields:
+    The parameter ``filter`` of methods is a function of a document, or a dict of metadata fields:
     ``{"year": 2024}``, ``{"year": {"$gte": 2020}, "language": ["de", "fr"]}``. The operators are $eq, $ne, $lt, $lte,
-    $gt, $gte, $in, $nin and $exists; $and, $or and $not combine dicts. Dicts are evaluated inside the collection, and
-    functions on the nearest documents, of which more and more are read until enough of them pass.
+    $gt, $gte, $in, $nin and $exists; $and, $or and $not combine dicts. Dicts are evaluated inside the collection.
+    Functions are called with the nearest documents, an increasing number of them, until enough pass.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class RankhashVectorStore(VectorStore):
         texts
             The texts.
         metadatas
-            One dict per text that JSON can hold; default None: no metadata.
+            One dict per text, of values that JSON supports; default None: no metadata.
         ids
             One id per text, or None for a new one; default None: new ids for all.
         """
@@ -103,7 +103,7 @@ class RankhashVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool | None:
-        """Remove the documents of the ids, or all documents for None (default); unknown ids are passed over."""
+        """Remove the documents of the ids, or all documents for None (default); unknown ids are ignored."""
         _refuse(kwargs)
         self._documents.remove(self.collection.ids() if ids is None else ids)
         return True
@@ -191,7 +191,7 @@ class RankhashVectorStore(VectorStore):
         fetch_k
             Number of nearest documents to choose from; default 20.
         lambda_mult
-            1 counts nearness alone, 0 variety alone; default 0.5.
+            Weight of the similarity to the query, against that of diversity, from 0 to 1; default 0.5.
         filter
             Which documents may be found; default None: all.
         """

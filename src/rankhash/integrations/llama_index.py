@@ -30,10 +30,10 @@ __all__ = ["RankhashVectorStore"]
 NODE_ID = "_node_id"
 """The field with a node's id, for filters"""
 MMR_FACTOR = 4
-"""Nodes to choose from by maximum marginal relevance, for each node that is wanted; 20 at least"""
+"""Candidates of maximum marginal relevance per requested node; at least MMR_LEAST in total"""
 MMR_LEAST = 20
 MAX_IDS_LENGTH = 8000
-"""Characters of ids up to which a collection filters by them"""
+"""Largest total length of ids, in characters, for a filter inside the collection"""
 
 Selection = tuple[str | None, Callable[[Item], bool] | None]
 
@@ -50,13 +50,13 @@ class RankhashVectorStore(BasePydanticVectorStore):
     metric
         ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``. An existing file must have been made with the same.
     recall
-        The share of the true neighbours that searches of a new collection find on average; default 0.95.
+        The fraction of the true neighbours that searches of a new collection find on average; default 0.95.
 
     Notes
     -----
     Queries have the modes DEFAULT and MMR. Filters are evaluated inside the collection, except those with the operators
-    ANY, ALL, CONTAINS, TEXT_MATCH, TEXT_MATCH_INSENSITIVE and IS_EMPTY: for these more and more of the nearest nodes
-    are read until enough of them pass. Similarities are the cosine, the inner product, or 1 / (1 + distance).
+    ANY, ALL, CONTAINS, TEXT_MATCH, TEXT_MATCH_INSENSITIVE and IS_EMPTY: for these an increasing number of the nearest
+    nodes is read until enough match. Similarities are the cosine, the inner product, or 1 / (1 + distance).
     """
 
     stores_text: bool = True
@@ -75,7 +75,7 @@ class RankhashVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex writes the store into files."""
+        """The name of the store in LlamaIndex's files."""
         return "RankhashVectorStore"
 
     @property
@@ -97,7 +97,7 @@ class RankhashVectorStore(BasePydanticVectorStore):
         self.client.delete(where=to_text(equal(field("ref_doc_id"), ref_doc_id)))
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
-        """Remove nodes by their ids, by filters, or where both are given, those that both name."""
+        """Remove nodes by their ids, by filters (both None by default), or by both: then nodes must match both."""
         if node_ids is None and filters is None:
             raise InvalidInputError("delete_nodes needs node_ids or filters; clear removes all nodes")
         self._documents.remove([str(item.id) for item in self._items(node_ids, filters)])
@@ -109,7 +109,7 @@ class RankhashVectorStore(BasePydanticVectorStore):
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """The nodes of those ids that are known and that pass the filters; None (default) stands for all."""
+        """The nodes with known ids that match the filters; None (default) stands for all."""
         return [_node(item) for item in self._items(node_ids, filters)]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
@@ -137,7 +137,7 @@ class RankhashVectorStore(BasePydanticVectorStore):
         return VectorStoreQueryResult(nodes=nodes, similarities=scores, ids=[node.node_id for node in nodes])
 
     def persist(self, persist_path: str, fs: Any = None) -> None:  # noqa: ARG002
-        """Nothing is left to do for a store with a path: its changes are durable once they return."""
+        """No operation for a store with a path, whose changes are durable once they return."""
         if self.path is None:
             raise InvalidInputError("a store in memory cannot be persisted; make it with a path")
 

@@ -52,7 +52,7 @@ def from_pgvector(
 
 
 def _plain(value: Any) -> Any:
-    """A value of a column as JSON can hold it."""
+    """The value of a column in a type that JSON supports."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):

@@ -1,4 +1,4 @@
-"""Points as Qdrant writes them, one JSON object per line, as a collection."""
+"""Exported points of Qdrant, one JSON object per line, as a collection."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def from_qdrant(
     metric
         ``"cosine"`` (default), ``"euclidean"`` or ``"dot"``.
     vector
-        Which of several named vectors to take; default None: points have one vector, or one name.
+        The name of the vector to import; default None: points have a single vector.
     """
     return collected(_blocks(os.fspath(lines), vector), path, metric)
 
