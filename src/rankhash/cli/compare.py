@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,22 +48,27 @@ HEADER = ("method", "bytes", "recall@{k}", "{k} of {candidates}", "fit, s", "enc
 @click.option(
     "--n-queries", type=click.IntRange(1), help="Number of vectors to hold out. By default a tenth, at most 1000."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the queries and the fits.")
+@click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the queries and the fits.",
+)
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="HTML page with a figure to write.")
 @_common.as_json_option
 def command(
     vectors: str,
     n_bytes: tuple[int, ...],
     methods: tuple[str, ...],
-    metric: str,
     k: int,
     candidates: int,
     recall: float,
     at_most: int,
-    n_queries: int | None,
-    seed: int,
     plot: Path | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare methods on VECTORS at equal bytes: the true neighbours they find, their times, and which to choose.
 
@@ -81,12 +86,10 @@ def command(
             data.vectors,
             n_bytes=sizes,
             methods=names,
-            metric=metric,
             k=k,
             candidates=candidates,
-            n_queries=n_queries,
-            random_state=seed,
             progress=lambda _: update(next(n_done)),
+            **options,
         )
     if plot is not None:
         plot.write_text(_figure(rows, k, candidates), encoding="utf-8")

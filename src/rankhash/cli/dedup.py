@@ -107,17 +107,9 @@ def command(
     write the list. Images and lines that cannot be read are listed and passed over.
     """
     from ._dedup_report import write_list, write_page
-    from ._dedup_sources import DedupOptions, find
 
     _check_actions(path, list_file, delete, move)
-    chosen = DedupOptions(max_pairs=None if yes else limit, **options)
-    try:
-        found = find(path, kind, chosen)
-    except TooManyPairsError as error:
-        raise click.UsageError(
-            f"about {error.estimate:.2g} pairs are near, more than --limit {limit}; take a smaller radius or a larger "
-            "threshold, raise --limit, or give --yes."
-        ) from None
+    found = _found(path, kind, None if yes else limit, options)
     _check_kind(found.kind, delete, move)
     groups = _groups(found, link, keep)
     facts = _facts(found, groups)
@@ -132,6 +124,19 @@ def command(
     elif delete or move:
         facts["next"] = f"look at {list_file}, then run the command again with --yes"
     _common.show(facts, as_json=as_json)
+
+
+def _found(path: Path, kind: str, limit: int | None, options: dict[str, Any]) -> Found:
+    """The near-duplicates; an error if there are more than ``limit`` pairs."""
+    from ._dedup_sources import DedupOptions, find
+
+    try:
+        return find(path, kind, DedupOptions(max_pairs=limit, **options))
+    except TooManyPairsError as error:
+        raise click.UsageError(
+            f"about {error.estimate:.2g} pairs are near, more than --limit {limit}; take a smaller radius or a larger "
+            "threshold, raise --limit, or give --yes."
+        ) from None
 
 
 def _check_actions(path: Path, list_file: str | None, delete: bool, move: str | None) -> None:

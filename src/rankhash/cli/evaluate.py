@@ -103,16 +103,24 @@ def command(
         update(2)
         both = None if base_classes is None else (base_classes, asked_classes)
         found = evaluate(hasher, base, asked, labels=both, k=k, metric=metric, candidates=candidates)
+    facts = _layout_facts(hasher) | {"database": len(base), "queries": len(asked), "metric": metric}
+    _show(facts, found, f"the {k} nearest ({metric})" if both is None else "the same class", as_json=as_json)
+
+
+def _layout_facts(hasher: Hasher) -> dict[str, Any]:
     layout = hasher.layout_
-    facts = {"method": type(hasher).__name__, "n_symbols": layout.n_symbols, "arity": layout.arity, "bits": layout.bits}
-    facts |= {"database": len(base), "queries": len(asked), "metric": metric}
+    return {"method": type(hasher).__name__, "n_symbols": layout.n_symbols, "arity": layout.arity, "bits": layout.bits}
+
+
+def _show(facts: dict[str, Any], found: dict[str, float], relevant: str, *, as_json: bool) -> None:
+    """Print the metrics, with the facts as one JSON object or in a first line of text."""
     if as_json:
         click.echo(json.dumps(facts | {name: round(value, 6) for name, value in found.items()}))
         return
     click.echo(
-        f"{facts['method']}, {layout.n_symbols} symbols of arity {layout.arity} ({layout.bits} bits); "
-        f"{len(base)} vectors, {len(asked)} queries; relevant: "
-        + (f"the {k} nearest ({metric})" if both is None else "the same class")
+        "{method}, {n_symbols} symbols of arity {arity} ({bits} bits); {database} vectors, {queries} queries; "
+        "relevant: ".format(**facts)
+        + relevant
     )
     for name, value in found.items():
         click.echo(f"{name:<56} {value:.4f}")

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -74,21 +75,11 @@ def command(
     """
     from ..collection import Collection
 
-    try:
-        from ..server.app import create_app
-        from ..server.run import run
-    except ImportError as error:
-        raise click.ClickException(
-            f"serving needs the extra server: pip install 'rankhash[server]' (in a checkout: '.[server]') ({error})"
-        ) from None
-    from ..server.served_collection import SUFFIX, names_of
+    create_app, run = _server()
+    from ..server.served_collection import names_of
     from ..server.settings import Settings
 
-    paths = [*collections]
-    if folder is not None:
-        paths += sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIX))
-    elif not paths:
-        raise click.UsageError("name the files of collections, or a --folder of them.")
+    paths = _paths(collections, folder)
     settings = Settings(
         host=host,
         port=port,
@@ -105,6 +96,30 @@ def command(
         app = create_app(opened, settings)
         click.echo(f"Reading {', '.join(opened) or 'no collection yet'} …", err=True)
         run(app, settings, started=lambda address: click.echo(f"Serving {address} (Ctrl-C ends it)", err=True))
+
+
+def _server() -> tuple[Callable[..., Any], Callable[..., None]]:
+    """The functions that create and run the application, which need the extra ``server``."""
+    try:
+        from ..server.app import create_app
+        from ..server.run import run
+    except ImportError as error:
+        raise click.ClickException(
+            f"serving needs the extra server: pip install 'rankhash[server]' (in a checkout: '.[server]') ({error})"
+        ) from None
+    return create_app, run
+
+
+def _paths(collections: tuple[str, ...], folder: str | None) -> list[str]:
+    """The files of the named collections, and of those in the folder."""
+    from ..server.served_collection import SUFFIX
+
+    paths = [*collections]
+    if folder is not None:
+        paths += sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIX))
+    elif not paths:
+        raise click.UsageError("name the files of collections, or a --folder of them.")
+    return paths
 
 
 def _token(path: str | None) -> str | None:
