@@ -21,7 +21,7 @@ from ._joint.data import JointTraining
 from ._joint.frame import measure_frame
 from ._joint.labels import pair_labels
 from ._joint.model import JointModel, new_model
-from ._joint.objectives import AveragePrecision, Likelihood
+from ._joint.objectives import AveragePrecision, Likelihood, Objective
 from ._joint.schedule import Schedule
 from ._views.batches import ViewSampler
 from ._views.learner import ViewLearner
@@ -38,6 +38,13 @@ RATE = 0.2
 
 SHARPNESS = (1.35, 4.5)
 """First and last sharpness of the soft codes."""
+
+STEEPNESS = 0.7
+"""Slope of the logistic function of the likelihood: 0.7 / √n_symbols. With steeper ones, items that contradict the
+others are learned by heart, and there are many of them where one view hardly tells the classes apart."""
+
+NOISE = {"pairs": 0.15, "linear": 0.25, "rbf": 0.5}
+"""Noise by default: for paired rows alone; with labels for linear features; with labels if a view has RBF features."""
 
 FEATURES = ("linear", "rbf")
 
@@ -58,7 +65,7 @@ class CrossJRSH(ViewHasher):
     n_symbols
         Symbols per code, 1 to 4096; None by default.
     arity
-        Projections per symbol, 2 to 16; 4 by default.
+        Projections per symbol, 2 to 16; 16 by default.
     n_bits, n_bytes
         The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     features
@@ -67,11 +74,12 @@ class CrossJRSH(ViewHasher):
     n_anchors
         Number of RBF features, 500 by default.
     n_steps
-        Number of steps, 300 by default.
+        Number of steps, 600 by default.
     batch_size
         Items per mini-batch, 400 by default. Up to this number of items are used whole in every step.
     noise
-        Standard deviation of the noise on points of unit standard deviation, 0.15 by default.
+        Standard deviation of the noise on points of unit standard deviation. None, the default, takes 0.15 for paired
+        rows alone, and with classes or pairs 0.25, or 0.5 if a view has RBF features.
     max_points
         Largest number of items to learn from, 100 000 by default; of more, a random sample.
     random_state
@@ -111,15 +119,15 @@ class CrossJRSH(ViewHasher):
     def __init__(
         self,
         n_symbols: int | None = None,
-        arity: int = 4,
+        arity: int = 16,
         *,
         n_bits: int | None = None,
         n_bytes: int | None = None,
         features: str = "linear",
         n_anchors: int = 500,
-        n_steps: int = 300,
+        n_steps: int = 600,
         batch_size: int = 400,
-        noise: float = 0.15,
+        noise: float | None = None,
         max_points: int = 100_000,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -146,7 +154,8 @@ class CrossJRSH(ViewHasher):
         check_integer("n_anchors", self.n_anchors, 2, 100_000)
         check_integer("n_steps", self.n_steps, 1, 10_000_000)
         check_integer("batch_size", self.batch_size, 4, 10_000)
-        check_number("noise", self.noise, 0, 1e6)
+        if self.noise is not None:
+            check_number("noise", self.noise, 0, 1e6)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
         check_flag("verbose", self.verbose)
         check_callback(self.callback)
@@ -162,10 +171,9 @@ class CrossJRSH(ViewHasher):
         models = self._models(training, vectors, layout, rng, draws)
         points = [model.points(part) for model, part in zip(models, vectors, strict=True)]
         sampler = ViewSampler(source, len(models), self.batch_size, draws)
-        kind = Likelihood if training.is_labelled else AveragePrecision
-        threads = _kernels.resolve_threads(None)
-        objective = kind(layout.n_symbols, sampler.counts, full=sampler.full, n_threads=threads)
-        schedule = Schedule(self.n_steps, RATE, self.noise, SHARPNESS, unit_rows=False)
+        objective = _objective(layout.n_symbols, sampler, labelled=training.is_labelled)
+        noise = self._noise(labelled=training.is_labelled)
+        schedule = Schedule(self.n_steps, RATE, noise, SHARPNESS, unit_rows=False)
         learner = ViewLearner([model.learner for model in models], [1 / np.sqrt(part.shape[1]) for part in points])
         with FitProgress(self.n_steps, "learning", shown=self.verbose) as progress:
             told = self.callback, progress.advance
@@ -175,6 +183,11 @@ class CrossJRSH(ViewHasher):
         sharpness = best_sharpness(scores[0], pair_labels(labels_across(source, some)), scores[1])
         views = [_projections(model, part.shape[1]) for model, part in zip(models, vectors, strict=True)]
         return views, {"sharpness_": np.array([sharpness], np.float32)}
+
+    def _noise(self, *, labelled: bool) -> float:
+        if self.noise is not None:
+            return self.noise
+        return NOISE[("rbf" if "rbf" in self.features else "linear") if labelled else "pairs"]
 
     def _models(
         self,
@@ -206,6 +219,14 @@ class CrossJRSH(ViewHasher):
             and "bias_" in arrays
             and super()._fits(arrays, layout, n_features)
         )
+
+
+def _objective(n_symbols: int, sampler: ViewSampler, *, labelled: bool) -> Objective:
+    """The likelihood of known pairs, or the average precision of partners."""
+    threads = _kernels.resolve_threads(None)
+    if not labelled:
+        return AveragePrecision(n_symbols, sampler.counts, full=sampler.full, n_threads=threads)
+    return Likelihood(n_symbols, sampler.counts, full=sampler.full, n_threads=threads, steepness=STEEPNESS)
 
 
 def _projections(model: JointModel, n_features: int) -> ViewProjections:

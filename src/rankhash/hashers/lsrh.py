@@ -58,7 +58,7 @@ class LSRH(ViewHasher):
     lam
         Weight λ of dissimilar pairs that agree, 1 by default; similar pairs that differ have the weight 1.
     n_steps
-        Steps of gradient descent per symbol, 100 by default.
+        Steps of gradient descent per symbol, 200 by default.
     batch_size
         Items per mini-batch, 500 by default.
     rate
@@ -109,7 +109,7 @@ class LSRH(ViewHasher):
         n_bytes: int | None = None,
         beta: float = 8.0,
         lam: float = 1.0,
-        n_steps: int = 100,
+        n_steps: int = 200,
         batch_size: int = 500,
         rate: float = 100.0,
         max_points: int = 4000,

@@ -40,7 +40,7 @@ MAX_RARE_RATE = 0.005
 points."""
 
 STEEPNESS = 4.0
-"""Slope of the logistic function of the likelihood: 4 / √n_symbols."""
+"""Slope of the logistic function of the likelihood by default: 4 / √n_symbols."""
 
 NEWTON_STEPS = 8
 """Newton steps to the best threshold of the likelihood."""
@@ -193,12 +193,15 @@ class SimilarAndClose:
 class Likelihood(HistogramObjective):
     """The mean log-likelihood of the labels at the best threshold b, with equal weight of both kinds of pairs.
 
-    A pair is similar with probability 1 / (1 + exp(-m (agreement - b))), m = 4 / √n_symbols.
+    A pair is similar with probability 1 / (1 + exp(-m (agreement - b))), m = steepness / √n_symbols, 4 / √n_symbols by
+    default. The lower m is, the less do pairs on the wrong side of b count that contradict all others.
     """
 
-    def __init__(self, n_symbols: int, counts: tuple[float, float], *, full: bool, n_threads: int) -> None:
+    def __init__(
+        self, n_symbols: int, counts: tuple[float, float], *, full: bool, n_threads: int, steepness: float = STEEPNESS
+    ) -> None:
         super().__init__(n_symbols, counts, full=full, n_threads=n_threads)
-        self._steepness = STEEPNESS / np.sqrt(n_symbols)
+        self._steepness = steepness / np.sqrt(n_symbols)
         self._at = np.linspace(0, n_symbols, N_BINS)
         self._threshold: float | None = None
 
