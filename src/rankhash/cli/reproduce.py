@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import _common
+from ._reproduce_views import reproduce_views
 
 if TYPE_CHECKING:
     from ..evaluation.run import Experiment, Failure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     epilog=_common.examples(
         "rankhash reproduce digits --runs 3",
         "rankhash reproduce mnist cifar10-gist --data FOLDER --jobs 2",
+        "rankhash reproduce wiki wiki-tfidf --data FOLDER --runs 5",
     )
 )
 @click.argument("names", nargs=-1, required=True, metavar="DATASET...")
@@ -91,13 +93,21 @@ def command(
     Finished runs are stored: an interrupted command resumes when it is run again. DATASET is digits, mnist,
     fashion_mnist, cifar10-gist, labelme, peekaboom, or a file of vectors. As in the paper, methods learn from 1000
     vectors (--train); to choose a method for vectors of your own, use rankhash compare.
+
+    The sets of pictures and texts wiki, wiki-tfidf, mirflickr and nus-wide compare hashers of several views in both
+    directions, at 16, 32 and 64 bits; of the options, --data, --method, --length, --runs, --seed, --again, --out,
+    --results and --report-only apply.
     """
-    from ..datasets import load_dataset
+    from ..datasets import VIEW_DATASETS, load_dataset
     from ..evaluation.methods import AXES, choose_methods
     from ..evaluation.protocol import Protocol
     from ..evaluation.run import LENGTHS, Experiment
     from ..evaluation.store import Store
 
+    if {*names} & {*VIEW_DATASETS}:
+        wanted = names, data, methods, lengths, range(seed, seed + runs)
+        reproduce_views(*wanted, Store(results or out / "raw"), out, again, report_only)
+        return
     chosen = tuple(choose_methods(methods or None))
     protocol = Protocol(train, queries, database, truth=truth)
     store = Store(results or out / "raw")

@@ -14,11 +14,23 @@ from ..errors import unknown_name
 from ._base import Dataset
 from .files import READERS, read_dataset
 from .known import KNOWN, load_known
+from .views import FILES, ViewDataset, load_view_dataset
 
-__all__ = ["DATASETS", "Dataset", "load_dataset", "read_dataset"]
+__all__ = [
+    "DATASETS",
+    "VIEW_DATASETS",
+    "Dataset",
+    "ViewDataset",
+    "load_dataset",
+    "load_view_dataset",
+    "read_dataset",
+]
 
 DATASETS: tuple[str, ...] = tuple(KNOWN)
 """The names that [`load_dataset`][rankhash.datasets.load_dataset] knows."""
+
+VIEW_DATASETS: tuple[str, ...] = tuple(FILES)
+"""The names that [`load_view_dataset`][rankhash.datasets.load_view_dataset] knows."""
 
 
 def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Dataset:

@@ -32,17 +32,30 @@ def read_dataset(path: Path) -> Dataset:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InvalidInputError(f"{path} must end in one of {' '.join(READERS)}")
+    return _dataset(path, read_file(path))
+
+
+def read_file(path: Path) -> Arrays:
+    """The arrays of a file by name; its suffix is one of ``READERS``."""
+    return _read(path, READERS[path.suffix.lower()])
+
+
+def read_table(path: Path) -> Array:
+    """The table of numbers in a text file, one row per line, whatever its suffix."""
+    return _read(path, lambda file: {"X": _table(file)})["X"]
+
+
+def _read(path: Path, reader: Callable[[Path], Arrays]) -> Arrays:
     if not path.is_file():
         raise InvalidInputError(f"there is no file {path}")
     try:
-        arrays = reader(path)
+        return reader(path)
     except FileFormatError as error:
         raise FileFormatError(f"{path} {error}") from None
     except RankhashError:
         raise
     except Exception as error:  # readers of other libraries raise many kinds of errors for damaged files
         raise FileFormatError(f"{path} cannot be read as {path.suffix}: {error}") from error
-    return _dataset(path, arrays)
 
 
 def _dataset(path: Path, arrays: Arrays) -> Dataset:

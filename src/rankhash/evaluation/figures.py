@@ -53,7 +53,7 @@ def figures(rows: Sequence[Row], axis: str, lengths: Sequence[int], names: Seque
         _recall(rows, axis, lengths, look) if key == "recall" else _over_length(rows, axis, lengths, key, look)
         for key in FIGURES
     ]
-    return [figure for figure in drawn if figure["data"]]
+    return [one for one in drawn if one["data"]]
 
 
 def _over_length(rows: Sequence[Row], axis: str, lengths: Sequence[int], key: str, look: dict[str, Any]) -> Figure:
@@ -62,10 +62,10 @@ def _over_length(rows: Sequence[Row], axis: str, lengths: Sequence[int], key: st
         points = found.get(name, {})
         if points:
             x, mean = [*points], np.array([point.mean for point in points.values()])
-            traces += _line(name, x, mean, np.array([point.std for point in points.values()]), look[name], True)
+            traces += line(name, x, mean, np.array([point.std for point in points.values()]), look[name], True)
     title = METRICS[key].title
     short = METRICS[key].short
-    return _figure(f"{key}-{axis}", title, AXIS_TITLES[axis], short, traces, {"tickvals": [*lengths]})
+    return figure(f"{key}-{axis}", title, AXIS_TITLES[axis], short, traces, {"tickvals": [*lengths]})
 
 
 def _recall(rows: Sequence[Row], axis: str, lengths: Sequence[int], look: dict[str, Any]) -> Figure:
@@ -73,9 +73,9 @@ def _recall(rows: Sequence[Row], axis: str, lengths: Sequence[int], look: dict[s
     found, traces = recall_curves(rows, axis, length), []
     for name in look:
         if name in found:
-            traces += _line(name, [round(float(x), 2) for x in RECALLS], *found[name], look[name], False)
+            traces += line(name, [round(float(x), 2) for x in RECALLS], *found[name], look[name], False)
     title = f"Precision over recall, {length} {axis}"
-    return _figure(f"recall-{axis}", title, "recall", "precision", traces, {"range": [0, 1]})
+    return figure(f"recall-{axis}", title, "recall", "precision", traces, {"range": [0, 1]})
 
 
 def learning_figures(rows: Sequence[Row], lengths: Sequence[int], names: Sequence[str]) -> list[Figure]:
@@ -86,12 +86,12 @@ def learning_figures(rows: Sequence[Row], lengths: Sequence[int], names: Sequenc
         found, traces = courses(rows, length, key), []
         for name, style in styles(names).items():
             if name in found:
-                traces += _line(name, *found[name], style, False, limits=(-np.inf, np.inf))
-        drawn.append(_figure(f"learning-{key}", f"{title}, {length} bits", "step", short, traces, {}))
-    return [figure for figure in drawn if figure["data"]]
+                traces += line(name, *found[name], style, False, limits=(-np.inf, np.inf))
+        drawn.append(figure(f"learning-{key}", f"{title}, {length} bits", "step", short, traces, {}))
+    return [one for one in drawn if one["data"]]
 
 
-def _line(
+def line(
     name: str,
     x: list[Any],
     mean: Any,
@@ -118,7 +118,8 @@ def _line(
     return [{"name": name} | trace for trace in (band, line)]
 
 
-def _figure(key: str, title: str, x: str, y: str, traces: list[Figure], x_axis: dict[str, Any]) -> Figure:
+def figure(key: str, title: str, x: str, y: str, traces: list[Figure], x_axis: dict[str, Any]) -> Figure:
+    """A figure of lines, with the titles of its axes."""
     layout = {
         "xaxis": {"title": {"text": x}} | x_axis,
         "yaxis": {"title": {"text": y}},

@@ -55,15 +55,15 @@ def write_report(
     path = out / "report.html"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _write(out / "report.md", markdown_of(known, names, lengths))
-        _write(out / "report.csv", csv_of(known, lengths))
-        _write(path, page(sets, known, names, lengths, failures))
+        write_text(out / "report.md", markdown_of(known, names, lengths))
+        write_text(out / "report.csv", csv_of(known, lengths))
+        write_text(path, page(sets, known, names, lengths, failures))
     except OSError as error:
         raise InvalidInputError(f"the report cannot be written: {error}; all finished runs are stored") from error
     return path
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
     temporary = path.with_name(f".{path.name}.part")
     try:
@@ -87,9 +87,16 @@ def page(
     links = [*((name, f"set-{i}") for i, name in enumerate(rows_by_set)), ("settings", "settings")]
     for i, name in enumerate(rows_by_set):
         sections[i] = f'<section id="set-{i}"><h2>{escape(name)}</h2>{sections[i]}</section>'
+    return fill_page(TITLE, LEAD, links, sections, names)
+
+
+def fill_page(
+    title: str, lead: str, links: Sequence[tuple[str, str]], sections: Sequence[str], names: Sequence[str]
+) -> str:
+    """The HTML of a page; ``links`` are names and anchors of sections, ``names`` the methods of the legend."""
     parts = {
-        "title": escape(TITLE),
-        "lead": LEAD,
+        "title": escape(title),
+        "lead": lead,
         "contents": "".join(f'<a href="#{anchor}">{escape(name)}</a>' for name, anchor in links),
         "sections": "\n".join(sections),
         "legend": _legend(names),
@@ -114,7 +121,7 @@ def _section(
         found = figures(rows, axis, lengths, names)
         if not found:
             continue
-        parts.append(_figures(name, title, found, places, "the numbers are in the tables"))
+        parts.append(figure_group(name, title, found, places, "the numbers are in the tables"))
         tables = (
             f"<h4>{METRICS[key].title}</h4>{html_table(table, METRICS[key], names, lengths, axis)}"
             for key in TABLES
@@ -123,12 +130,13 @@ def _section(
         parts.append(f"<details><summary>Tables: {title[0].lower() + title[1:]}</summary>{''.join(tables)}</details>")
     learned = learning_figures(rows, lengths, names)
     if learned:
-        parts.append(_figures(name, "Training curves", learned, places, "the numbers are in the raw results"))
+        parts.append(figure_group(name, "Training curves", learned, places, "the numbers are in the raw results"))
     parts.append(_pictures(rows, names, data))
     return "".join(parts)
 
 
-def _figures(name: str, title: str, found: Sequence[Figure], places: dict[str, int], numbers: str) -> str:
+def figure_group(name: str, title: str, found: Sequence[Figure], places: dict[str, int], numbers: str) -> str:
+    """Figures under a title; ``numbers`` says to those who cannot see them where the numbers are."""
     parts = [f"<h3>{title}</h3><div class=figures>"]
     for figure in found:
         key, label = f"{name}-{figure['key']}", f"{name}: {figure['title']}; {numbers}"
