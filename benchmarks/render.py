@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from drawing import dask_engine, frontier, quality, reproduced, scale, systems, training
+from drawing import choices, dask_engine, frontier, quality, reproduced, scale, systems, training
 from drawing.comparisons import comparison_table
 from drawing.markdown import NOT_MEASURED, heading, line, with_origin
 from drawing.verdict import read_verdict
@@ -25,7 +25,8 @@ from harness.running import benchmarks
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
-TABLES = frontier.TABLES | quality.TABLES | training.TABLES | scale.TABLES | systems.TABLES | dask_engine.TABLES
+TABLES = frontier.TABLES | quality.TABLES | choices.TABLES | training.TABLES
+TABLES |= scale.TABLES | systems.TABLES | dask_engine.TABLES
 FIGURES = systems.FIGURES | frontier.FIGURES | training.FIGURES | scale.FIGURES
 REPRODUCED = "reproduce"
 """Folder of the runs of ``rankhash reproduce``, below the folder of the results"""

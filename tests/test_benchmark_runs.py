@@ -18,6 +18,8 @@ NO_PEER = (
     "encode",
     "collection",
     "rsh_start",
+    "rsh_updates",
+    "pstable_width",
     "many",
     "sentences",
     "rsh_fit",
