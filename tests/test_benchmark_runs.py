@@ -20,6 +20,7 @@ NO_PEER = (
     "rsh_start",
     "rsh_updates",
     "pstable_width",
+    "cro",
     "many",
     "sentences",
     "rsh_fit",
