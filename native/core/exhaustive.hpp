@@ -2,10 +2,12 @@
 //
 // Scans gives
 //   Distance, kNoLimit
-//   top_k(k), top_k(k, limit): a collector of the k nearest codes, or of those within the limit
-//   scan(first query, queries, collector): a scan for these queries, each with a copy of the collector
-//   set_collector(scan, i, collector): replaces the collector of query i
+//   TopK: a collector of the k nearest codes; TopK::Record, TopK::capacity(k): the memory that it needs
+//   top_k(k, limit, room): one for the codes within the limit, with room for capacity(k) records
+//   scan(first query, collectors): a scan for as many queries as there are collectors
 #pragma once
+#include <memory>
+
 #include "core/tiles.hpp"
 
 namespace rankhash {
@@ -22,33 +24,37 @@ class TopKSearch {
   TopKSearch(const CodesView& view, const Scans& scans, int64_t k) : view_(view), scans_(scans), k_(k) {}
 
   void sample(int64_t q, int64_t n, const SamplePlan& plan, Distance* limits) const {
-    auto scan = scans_.scan(q, n, scans_.top_k(plan.k));
-    set_limits(scan, n, plan.k, limits);
-    for (int64_t run = 0; run < plan.n_runs; ++run) {
-      const int64_t first = plan.first_block(view_.n_blocks(), run);
-      scan.scan(first, std::min(first + SamplePlan::kRun, view_.n_blocks()));
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      const auto hits = scan.collector(i).finish();
-      limits[i] = static_cast<int64_t>(hits.size()) < plan.k ? kNoLimit : hits.back().distance;
-    }
+    const Room room(n * TopK::capacity(plan.k));
+    auto scan = scans_.scan(q, collectors(n, plan.k, limits, room));
+    scan.expect_hits(1);
+    plan.visit(view_, [&](int64_t first, int64_t last) { scan.scan(first, last); });
+    for (int64_t i = 0; i < n; ++i) limits[i] = scan.collector(i).last_distance(kNoLimit);
   }
 
   template <class Take>
   void run(int64_t q, int64_t n, const Distance* limits, int64_t first_block, int64_t last_block,
            const Take& take) const {
-    auto scan = scans_.scan(q, n, scans_.top_k(k_));
-    set_limits(scan, n, k_, limits);
+    const Room room(n * TopK::capacity(k_));
+    auto scan = scans_.scan(q, collectors(n, k_, limits, room));
     scan.expect_hits(static_cast<double>(view_.n_blocks()) / k_);
     scan.scan(first_block, last_block);
     for (int64_t i = 0; i < n; ++i) take(i, scan.collector(i).finish());
   }
 
  private:
-  template <class Scan>
-  void set_limits(Scan& scan, int64_t n, int64_t k, const Distance* limits) const {
+  using TopK = typename Scans::TopK;
+  // The memory of all collectors of a scan, uninitialised.
+  struct Room {
+    explicit Room(int64_t n) : records(new typename TopK::Record[n]) {}
+    std::unique_ptr<typename TopK::Record[]> records;
+  };
+
+  std::vector<TopK> collectors(int64_t n, int64_t k, const Distance* limits, const Room& room) const {
+    std::vector<TopK> made;
+    made.reserve(n);
     for (int64_t i = 0; i < n; ++i)
-      if (limits[i] != kNoLimit) scans_.set_collector(scan, i, scans_.top_k(k, limits[i]));
+      made.push_back(scans_.top_k(k, limits[i], room.records.get() + i * TopK::capacity(k)));
+    return made;
   }
 
   const CodesView& view_;
@@ -68,7 +74,7 @@ class RadiusSearch {
   void sample(int64_t, int64_t, const SamplePlan&, Distance*) const {}
   template <class Take>
   void run(int64_t q, int64_t n, const Distance*, int64_t first_block, int64_t last_block, const Take& take) const {
-    auto scan = scans_.scan(q, n, Within<Distance>(radius_));
+    auto scan = scans_.scan(q, std::vector(n, Within<Distance>(radius_)));
     scan.scan(first_block, last_block);
     for (int64_t i = 0; i < n; ++i) take(i, scan.collector(i).finish());
   }

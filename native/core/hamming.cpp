@@ -14,15 +14,14 @@ class HammingScans {
 
   HammingScans(const CodesView& view, const uint8_t* queries) : view_(view), queries_(queries) {}
 
-  CountedTopK top_k(int64_t k) const { return CountedTopK(k, n_distances(), view_.ids); }
-  CountedTopK top_k(int64_t k, int32_t limit) const { return CountedTopK(k, n_distances(), view_.ids, limit + 1); }
+  using TopK = CountedTopK;
+  CountedTopK top_k(int64_t k, int32_t limit, uint64_t* room) const {
+    return CountedTopK(k, n_distances(), view_.ids, limit == kNoLimit ? n_distances() : limit + 1, room);
+  }
 
   template <class Collector>
-  HammingScan<Collector> scan(int64_t q, int64_t n, const Collector& collector) const {
-    return HammingScan<Collector>(view_, queries_ + q * view_.layout.n_bytes, n, collector);
-  }
-  static void set_collector(HammingScan<CountedTopK>& scan, int64_t i, CountedTopK collector) {
-    scan.collector(i) = std::move(collector);
+  HammingScan<Collector> scan(int64_t q, std::vector<Collector> collectors) const {
+    return HammingScan<Collector>(view_, queries_ + q * view_.layout.n_bytes, std::move(collectors));
   }
 
  private:

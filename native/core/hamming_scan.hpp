@@ -1,6 +1,9 @@
 // The scan behind core/hamming.hpp: a tile of queries against one block after another.
 #pragma once
 #include <bit>
+#include <cstring>
+#include <span>
+#include <utility>
 
 #include "core/aligned.hpp"
 #include "core/codes.hpp"
@@ -15,15 +18,16 @@ inline constexpr int64_t kFewQueries = 6;  // up to here expanding a block costs
 template <class Collector>
 class HammingScan {
  public:
-  HammingScan(const CodesView& view, const uint8_t* rows, int64_t n, const Collector& empty)
+  HammingScan(const CodesView& view, const uint8_t* rows, std::vector<Collector> collectors)
       : view_(view),
         kernels_(active_kernels()),
-        expanded_(n > kFewQueries),
+        expanded_(static_cast<int64_t>(collectors.size()) > kFewQueries),
         together_(expanded_ ? kernels_.blocks_together(view.layout) : 1),
         counter_bits_(std::max(kMinCounter, bit_width(view.layout.n_symbols))),
-        collectors_(n, empty),
-        below_(n, -1),
-        bias_(n * kBiasStride) {
+        collectors_(std::move(collectors)),
+        below_(collectors_.size(), -1),
+        bias_(collectors_.size() * kBiasStride) {
+    const int64_t n = static_cast<int64_t>(collectors_.size());
     expanded_ ? make_offsets(rows, n) : make_masks(rows, n);
     if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * plane_bytes());
   }
@@ -49,15 +53,18 @@ class HammingScan {
 
  private:
   static constexpr double kFrequent = 8;
+  static constexpr int kPrimed = 64;         // codes that give the first limit
   static constexpr int64_t kRunBlocks = 64;  // blocks that a single query goes through in one call; an even number
 
   uint32_t plane_bytes() const { return together_ * kSlice; }
 
   // A step is as ordered as its last block.
-  void begin(int64_t first_block, int64_t n_blocks) {
+  void count(const HammingTile& tile, int64_t first_block) {
     block_ = first_block;
-    const bool ordered = view_.ordered(first_block + n_blocks - 1);
+    const bool ordered = view_.ordered(first_block + tile.n_blocks - 1);
     if (!started_ || ordered != ordered_) start(ordered);
+    if (!primed_) return prime(tile);
+    (expanded_ ? kernels_.count_expanded : kernels_.count_direct)(tile);
   }
 
   void scan_expanded(HammingTile& tile, int64_t first_block, int64_t last_block) {
@@ -68,10 +75,9 @@ class HammingScan {
       tile.n_blocks = static_cast<int>(std::min<int64_t>(together_, last_block - block));
       tile.live = live.at(block, tile.n_blocks);
       if (!tile.live) continue;
-      begin(block, tile.n_blocks);
       kernels_.expand(view_.block(block), tile.n_blocks, view_.layout, planes_.data());
       if (block + together_ < last_block) view_.fetch(block + together_, std::min(block + 2 * together_, last_block));
-      kernels_.count_expanded(tile);
+      count(tile, block);
     }
   }
 
@@ -81,14 +87,28 @@ class HammingScan {
     for (int64_t block = first_block, n; block < last_block; block += n) {
       if ((block - first_block) % kRunBlocks == 0) check_interrupt();
       n = std::min(kRunBlocks - (block - first_block) % kRunBlocks, last_block - block);
-      if (!live.all(block, n) || view_.ordered(block) != view_.ordered(block + n - 1)) n = 1;
+      if (!primed_ || !live.all(block, n) || view_.ordered(block) != view_.ordered(block + n - 1)) n = 1;
       tile.live = live.at(block);
       if (!tile.live) continue;
-      begin(block, n);
       tile.planes = view_.block(block);
       tile.n_blocks = static_cast<int>(n);
-      kernels_.count_direct(tile);
+      count(tile, block);
     }
+  }
+
+  // Without a limit all codes of the first blocks were hits: a few of them, counted before the others, give one.
+  void prime(HammingTile tile) {
+    primed_ = true;
+    if (!Collector::kFixed && collectors_[0].wanted() <= kPrimed && below_[0] > view_.layout.n_symbols) {
+      constexpr int n_first = kPrimed / 8;
+      std::memset(primed_live_, 0, sizeof primed_live_);
+      std::memcpy(primed_live_, tile.live, n_first);
+      const uint8_t* all = std::exchange(tile.live, primed_live_);
+      count(tile, block_);
+      std::memset(primed_live_, 0, n_first);
+      std::memcpy(primed_live_ + n_first, all + n_first, tile.n_blocks * kSlice - n_first);
+    }
+    count(tile, block_);
   }
 
   void make_masks(const uint8_t* rows, int64_t n) {
@@ -127,44 +147,35 @@ class HammingScan {
   }
 
   void take(const HammingHits& hits) {
-    Collector& collector = collectors_[hits.query];
-    const int bias = (1 << counter_bits_) - below_[hits.query];
     const int64_t first = (block_ + hits.block) * kBlock;
-    for (unsigned words = hits.words; words; words &= words - 1) {
-      const int w = std::countr_zero(words);
-      for (uint64_t left = hits.codes[w]; left; left &= left - 1) {
-        const int bit = std::countr_zero(left);
-        const int distance = counted(hits.counters + w, hits.stride, bit) - bias;
-        if (distance >= collector.below(ordered_)) continue;
-        const int64_t position = first + 64 * w + bit;
-        collector.push(distance, Collector::kPositions ? position : view_.ids[position]);
-      }
+    for (const CountedCode& code : std::span(hits.codes, hits.n)) {
+      Collector& collector = collectors_[code.query];
+      const int distance = static_cast<int>(code.counter) - (1 << counter_bits_) + below_[code.query];
+      if (distance >= collector.below(ordered_)) continue;
+      const int64_t position = first + code.place;
+      if (collector.push(distance, Collector::kPositions ? position : view_.ids[position]))
+        changed_.push_back(code.query);
     }
-    if (collector.below(ordered_) != below_[hits.query]) set_bias(hits.query);
-  }
-
-  // What the counters say at a bit.
-  int counted(const uint64_t* counters, int stride, int bit) const {
-    const auto digit = [&](int i) { return (counters[stride * i] >> bit & 1) << i; };
-    uint64_t sum = digit(0) + digit(1) + digit(2) + digit(3);
-    static_assert(kMinCounter == 4);
-    for (int i = kMinCounter; i < counter_bits_; ++i) sum += digit(i);
-    return static_cast<int>(sum);
+    if (!hits.last) return;
+    for (const int q : changed_) set_bias(q);
+    changed_.clear();
   }
 
   const CodesView& view_;
   const Kernels& kernels_;
   bool expanded_;
   int together_;  // blocks per step
-  bool started_ = false, ordered_ = true, frequent_ = false;
+  bool started_ = false, primed_ = false, ordered_ = true, frequent_ = false;
   int counter_bits_;
   int n_digits_ = 0;
   int64_t block_ = 0;
   std::vector<Collector> collectors_;
   std::vector<int> below_;
+  std::vector<int> changed_;  // queries whose limit has fallen
   std::vector<uint32_t> bias_;
   std::vector<uint32_t> digits_;
   AlignedVector<uint8_t> planes_;
+  uint8_t primed_live_[kMostTogether * kSlice];
 };
 
 }  // namespace rankhash

@@ -68,7 +68,7 @@ class HammingMetric {
 
   template <class Collector>
   void scan(const CodesView& view, const uint8_t* row, int64_t first_block, Collector& collector) const {
-    HammingScan<Collector> scan(view, row, 1, collector);
+    HammingScan<Collector> scan(view, row, {collector});
     scan.scan(first_block, view.n_blocks());
     collector = std::move(scan.collector(0));
   }
@@ -109,7 +109,7 @@ class WeightedMetric {
 
   template <class Collector>
   void scan(const CodesView& view, const uint8_t*, int64_t first_block, Collector& collector) const {
-    ScoreScan<Collector> scan(view, plan_, table_, 1, collector);
+    ScoreScan<Collector> scan(view, plan_, table_, {collector});
     scan.scan(first_block, view.n_blocks());
     collector = std::move(scan.collector(0));
   }

@@ -1,5 +1,7 @@
 // One query of core/lookup.hpp: its probes of the hash tables, and their cost.
 #pragma once
+#include <span>
+
 #include "core/lookup_costs.hpp"
 #include "core/lookup_metrics.hpp"
 #include "core/shells.hpp"
@@ -188,13 +190,10 @@ class LookupQuery {
     tile.counter_bits = counter_bits;
     tile.layout = layout;
     tile.context = this;
-    tile.on_hits = [](void* self, const HammingHits& hits) {
-      static_cast<LookupQuery*>(self)->take_block(hits.codes, hits.counters);
-    };
+    tile.on_hits = [](void* self, const HammingHits& hits) { static_cast<LookupQuery*>(self)->take_block(hits); };
     int below = metric_.below(collector_.limit());
     for (block_ = run.first; block_ < run.end && below > 0; ++block_) {
       start_ = (1 << counter_bits) - below;
-      counter_bits_ = counter_bits;
       for (int i = 0; i <= counter_bits; ++i) bias[i] = start_ >> i & 1 ? ~0u : 0u;
       block_rows_ = table.rows + static_cast<int64_t>(block_) * kBlock * layout.n_bytes;
       tile.planes = block_rows_;
@@ -211,30 +210,25 @@ class LookupQuery {
     for (int t = 0; t < n_bits; ++t) masks_.push_back(row_.bytes()[t >> 3] >> (t & 7) & 1 ? ~0u : 0u);
   }
 
-  void take_block(const uint64_t* hits, const uint64_t* counters) {
+  void take_block(const HammingHits& hits) {
     const Layout& layout = segment_->layout;
     const KeyTable& table = segment_->tables[table_];
-    int n_hits = 0;
-    for (int w = 0; w < 4; ++w) n_hits += std::popcount(hits[w]);
-    const bool whole = n_hits > kFewHits;
+    const bool whole = hits.n > kFewHits;
     block_copy_.resize(static_cast<size_t>(kBlock) * layout.n_bytes + kRowPadding);
     if (whole) read_block(block_rows_, layout.n_bits, block_copy_.data(), kBlock);
-    for (int w = 0; w < 4; ++w)
-      for (uint64_t left = hits[w]; left; left &= left - 1) {
-        const int bit = std::countr_zero(left);
-        int differing = -start_;
-        for (int i = 0; i < counter_bits_; ++i) differing += static_cast<int>(counters[4 * i + w] >> bit & 1) << i;
-        if (differing >= block_below_) continue;
-        const int64_t at = 64 * w + bit;
-        uint8_t* row = block_copy_.data() + (whole ? at * layout.n_bytes : 0);
-        if (!whole) read_slices(block_rows_, layout.n_bits, &at, row, 1);
-        const bool lost = take(table, block_ * kBlock + static_cast<uint32_t>(at), row, differing);
-        const Distance limit = collector_.limit();
-        // After a code that loses a tie by its id, all later codes of the bucket lose it too.
-        const bool ties_lose = lost && Metric::kWhole && in_order_;
-        block_below_ = std::min(block_below_, ties_lose ? static_cast<int>(limit) : metric_.below(limit));
-        if (stats_.cost > budget_) block_below_ = 0;
-      }
+    for (const CountedCode& code : std::span(hits.codes, hits.n)) {
+      const int differing = static_cast<int>(code.counter) - start_;
+      if (differing >= block_below_) continue;
+      const int64_t at = code.place;
+      uint8_t* row = block_copy_.data() + (whole ? at * layout.n_bytes : 0);
+      if (!whole) read_slices(block_rows_, layout.n_bits, &at, row, 1);
+      const bool lost = take(table, block_ * kBlock + static_cast<uint32_t>(at), row, differing);
+      const Distance limit = collector_.limit();
+      // After a code that loses a tie by its id, all later codes of the bucket lose it too.
+      const bool ties_lose = lost && Metric::kWhole && in_order_;
+      block_below_ = std::min(block_below_, ties_lose ? static_cast<int>(limit) : metric_.below(limit));
+      if (stats_.cost > budget_) block_below_ = 0;
+    }
   }
 
   // Adds a candidate; true if it loses a tie because of its id.
@@ -293,7 +287,7 @@ class LookupQuery {
 
   uint32_t block_ = 0;  // the sliced block that is being counted
   const uint8_t* block_rows_ = nullptr;
-  int start_ = 0, counter_bits_ = 0, block_below_ = 0;
+  int start_ = 0, block_below_ = 0;
   std::vector<uint8_t> block_copy_;
 };
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "core/aligned.hpp"
 #include "core/codes.hpp"
@@ -65,13 +66,13 @@ class ScoreQuery {
     }
   }
 
-  // The distance of a code whose columns stand one after another. Four running sums: the order is the same for every
+  // The distance of a code whose first column stands here. Four running sums: the order is the same for every
   // instruction set and number of threads.
-  float distance(const uint8_t* values) const {
+  float distance(const uint8_t* column) const {
     double sum[4] = {0, 0, 0, 0};
     const double* table = sums_.data();
-    for (int c = 0, n = plan_.n_columns; c < n; c += 4, table += 4 * kEntries, values += 4)
-      for (int i = 0; i < 4; ++i) sum[i] += table[i * kEntries + values[i]];
+    for (int c = 0, n = plan_.n_columns; c < n; c += 4, table += 4 * kEntries, column += 4 * kBlock)
+      for (int i = 0; i < 4; ++i) sum[i] += table[i * kEntries + column[i * kBlock]];
     return static_cast<float>((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
 
@@ -135,40 +136,26 @@ inline void spread_live(const uint8_t* live, uint32_t* words) {
     for (int r = 0; r < 8; ++r) words[r] |= static_cast<uint32_t>(live[j] >> r & 1) << j;
 }
 
-// Codes of one query that wait for their exact distance. Some at a time keep its tables in the nearest cache.
-struct Candidates {
-  static constexpr int kMost = 32;
-  int n = 0;
-  bool split = false;  // other codes of the first one's block have been taken already
-  int64_t positions[kMost];
-};
-
 // Collectors may hold hits already, as long as those come from smaller ids or no block is ordered.
 template <class Collector>
 class ScoreScan {
  public:
-  ScoreScan(const CodesView& view, const ColumnPlan& plan, const float* tables, int64_t n, const Collector& empty)
-      : view_(view), plan_(plan), kernels_(active_kernels()), collectors_(n, empty), candidates_(n) {
+  ScoreScan(const CodesView& view, const ColumnPlan& plan, const float* tables, std::vector<Collector> collectors)
+      : view_(view), plan_(plan), kernels_(active_kernels()), collectors_(std::move(collectors)) {
+    const int64_t n = static_cast<int64_t>(collectors_.size());
     sum_ = plan.n_groups == 1   ? kernels_.sum_scores
            : plan.n_groups == 2 ? kernels_.sum_scores_double
                                 : kernels_.sum_scores_wide;
     const Layout& layout = view.layout;
     columns_.resize(static_cast<size_t>(plan.n_columns) * kBlock);
     tables_.resize(static_cast<size_t>(n) * plan.n_columns * kEntries);
-    values_.resize(static_cast<size_t>(n) * Candidates::kMost * plan.n_columns);
     bounds_.resize(n);
     limits_.resize(n);
     queries_.reserve(n);
     for (int64_t q = 0; q < n; ++q) {
       queries_.emplace_back(layout, plan, tables + q * layout.n_symbols * layout.arity);
-      set_limit(q, empty.limit());
+      set_limit(q, collectors_[q].limit());
     }
-  }
-
-  // Before the scan: another collector for one of the queries.
-  void set_collector(int64_t query, const Collector& collector) {
-    collectors_[query] = collector;
-    set_limit(query, collector.limit());
   }
 
   void scan(int64_t first_block, int64_t last_block) {
@@ -184,7 +171,7 @@ class ScoreScan {
     tile.n_columns = plan_.n_columns;
     tile.frequent = frequent_;
     tile.context = this;
-    tile.on_hits = [](void* self, int q, const uint32_t* hits) { static_cast<ScoreScan*>(self)->take(q, hits); };
+    tile.on_hits = [](void* self, const ScoreHits& hits) { static_cast<ScoreScan*>(self)->take(hits); };
     for (block_ = first_block; block_ < last_block; ++block_) {
       if ((block_ - first_block) % kPollBlocks == 0) check_interrupt();
       const uint8_t* alive = live.at(block_);
@@ -195,7 +182,6 @@ class ScoreScan {
       if (!primed_) prime(alive);
       sum_(tile);
     }
-    for (size_t q = 0; q < queries_.size(); ++q) flush(q);
   }
 
   Collector& collector(int64_t query) { return collectors_[query]; }
@@ -204,15 +190,12 @@ class ScoreScan {
   void expect_hits(double blocks_per_hit) { frequent_ = blocks_per_hit < kFrequent; }
 
  private:
-  static constexpr double kFrequent = 8;
+  static constexpr double kFrequent = 64;
   static constexpr int64_t kPollBlocks = 64;
   static constexpr size_t kFewQueries = 4;  // up to here the processor fetches ahead well enough by itself
   static constexpr int kPrimed = 64;        // codes whose distances give the first limit
 
   uint8_t* tables_of(int64_t q) { return tables_.data() + q * plan_.n_columns * kEntries; }
-  uint8_t* values_of(int64_t q, int i) {
-    return values_.data() + (q * Candidates::kMost + i) * static_cast<int64_t>(plan_.n_columns);
-  }
 
   // No code farther than the limit can win.
   void set_limit(int64_t q, float limit) {
@@ -223,67 +206,43 @@ class ScoreScan {
   // Where code `at` of the block stands in a column.
   static int place_of(int at) { return 32 * (at % 8) + at / 8; }
 
-  void copy_values(int place, uint8_t* values) const {
-    const uint8_t* column = columns_.data() + place;
-    for (int c = 0, n = plan_.n_columns; c < n; c += 4, column += 4 * kBlock)
-      for (int i = 0; i < 4; ++i) values[c + i] = column[i * kBlock];
-  }
-
   // The k-th best of some codes is a limit for all of them: without it the whole first block would be summed exactly.
   void prime(const uint8_t* alive) {
     primed_ = true;
     int places[kPrimed], n = 0;
     for (int at = 0; at < kBlock && n < kPrimed; ++at)
       if (alive[at / 8] >> (at % 8) & 1) places[n++] = place_of(at);
-    std::vector<uint8_t> values(plan_.n_columns);
     for (size_t q = 0; q < queries_.size(); ++q) {
       const int64_t k = collectors_[q].wanted();
       if (limits_[q] != std::numeric_limits<float>::infinity() || k < 1 || k > n) continue;
       float distances[kPrimed];
-      for (int i = 0; i < n; ++i)
-        copy_values(places[i], values.data()), distances[i] = queries_[q].distance(values.data());
+      for (int i = 0; i < n; ++i) distances[i] = queries_[q].distance(columns_.data() + places[i]);
       std::nth_element(distances, distances + (k - 1), distances + n);
       set_limit(q, distances[k - 1]);
     }
   }
 
-  void take(int q, const uint32_t* hits) {
-    Candidates& waiting = candidates_[q];
-    if (!waiting.n) waiting.split = false;
-    uint64_t pairs[4];  // of words; mostly one has a hit, which a loop over all of them would have to guess
-    std::memcpy(pairs, hits, sizeof pairs);
-    unsigned found = 0;
-    for (int i = 0; i < 4; ++i) found |= static_cast<unsigned>(pairs[i] != 0) << i;
-    for (; found; found &= found - 1) {
-      const int i = std::countr_zero(found);
-      for (uint64_t left = pairs[i]; left; left &= left - 1) {
-        const int place = 64 * i + std::countr_zero(left);
-        copy_values(place, values_of(q, waiting.n));
-        waiting.positions[waiting.n++] = block_ * kBlock + 8 * (place % 32) + place / 32;
-        if (waiting.n == Candidates::kMost) flush(q), waiting.split = true;
+  // Which words have hits is no branch, and mostly a word has one: hardly anything is mispredicted, so that several
+  // codes are summed at a time.
+  void take(const ScoreHits& hits) {
+    words_.resize(4 * hits.n);
+    int n_words = 0;
+    for (int i = 0; i < 4 * hits.n; ++i) {
+      words_[n_words] = i;
+      n_words += hits.places[i / 4][i % 4] != 0;
+    }
+    for (const int word : std::span(words_.data(), n_words)) {
+      const int q = hits.queries[word / 4];
+      Collector& collector = collectors_[q];
+      for (uint64_t left = hits.places[word / 4][word % 4]; left; left &= left - 1) {
+        const int place = word % 4 * 64 + std::countr_zero(left);
+        const float distance = queries_[q].distance(columns_.data() + place);
+        if (collector.push(distance, view_.ids[block_ * kBlock + 8 * (place % 32) + place / 32])) changed_.push_back(q);
       }
     }
-  }
-
-  // Codes of a block do not wait in the order of their positions: a tie is lost only against codes of earlier blocks.
-  void flush(size_t q) {
-    Candidates& waiting = candidates_[q];
-    Collector& collector = collectors_[q];
-    const float before = collector.limit();
-    const bool ties_lose = waiting.n && !waiting.split && collector.ties_lose() &&
-                           view_.ordered(waiting.positions[waiting.n - 1] / kBlock);
-    float distances[Candidates::kMost];
-    int chosen[Candidates::kMost], n = 0;  // without a branch, which would often be mispredicted
-    for (int i = 0; i < waiting.n; ++i) {
-      distances[i] = queries_[q].distance(values_of(q, i));
-      chosen[n] = i;
-      n += (distances[i] <= limits_[q]) & !(ties_lose & (distances[i] >= before));
-    }
-    for (int i = 0; i < n; ++i)
-      if (const float distance = distances[chosen[i]]; distance <= collector.limit())
-        collector.push(distance, view_.ids[waiting.positions[chosen[i]]]);
-    waiting.n = 0;
-    if (collector.limit() < limits_[q]) set_limit(q, collector.limit());
+    for (const int q : changed_)
+      if (collectors_[q].limit() < limits_[q]) set_limit(q, collectors_[q].limit());
+    changed_.clear();
   }
 
   const CodesView& view_;
@@ -294,10 +253,10 @@ class ScoreScan {
   int64_t block_ = 0;
   std::vector<Collector> collectors_;
   std::vector<ScoreQuery> queries_;
-  std::vector<Candidates> candidates_;
-  std::vector<uint8_t> values_;  // the columns of those that wait
   AlignedVector<uint8_t> tables_;
   std::vector<uint32_t> bounds_;
+  std::vector<int> words_;    // with hits
+  std::vector<int> changed_;  // queries whose limit has fallen
   std::vector<float> limits_;
   AlignedVector<uint8_t> columns_;
 };

@@ -14,16 +14,13 @@ class ScoreScans {
 
   ScoreScans(const CodesView& view, const float* tables) : view_(view), plan_(view.layout), tables_(tables) {}
 
-  static FloatTopK top_k(int64_t k) { return FloatTopK(k); }
-  static FloatTopK top_k(int64_t k, float limit) { return FloatTopK(k, limit); }
+  using TopK = FloatTopK;
+  static FloatTopK top_k(int64_t k, float limit, FloatHit* room) { return FloatTopK(k, limit, room); }
 
   template <class Collector>
-  ScoreScan<Collector> scan(int64_t q, int64_t n, const Collector& collector) const {
+  ScoreScan<Collector> scan(int64_t q, std::vector<Collector> collectors) const {
     const float* table = tables_ + q * view_.layout.n_symbols * view_.layout.arity;
-    return ScoreScan<Collector>(view_, plan_, table, n, collector);
-  }
-  static void set_collector(ScoreScan<FloatTopK>& scan, int64_t i, FloatTopK collector) {
-    scan.set_collector(i, std::move(collector));
+    return ScoreScan<Collector>(view_, plan_, table, std::move(collectors));
   }
 
  private:

@@ -45,12 +45,20 @@ struct SamplePlan {
     return n_runs < kPart * kLeastRuns ? SamplePlan{0, 0} : of(n_runs / kPart, static_cast<double>(k) / kPart);
   }
 
-  int64_t first_block(int64_t n_blocks, int64_t run) const { return n_blocks * run / n_runs; }
+  // scan(first block, last block) for every run, while the next one is fetched.
+  template <class Scan>
+  void visit(const CodesView& view, const Scan& scan) const {
+    const auto first = [&](int64_t run) { return view.n_blocks() * run / n_runs; };
+    for (int64_t run = 0; run < n_runs; ++run) {
+      if (run + 1 < n_runs) view.fetch(first(run + 1), first(run + 1) + kRun);
+      scan(first(run), first(run) + kRun);
+    }
+  }
 
  private:
   // Of all the neighbours that are wanted, `expected` are expected in the sample.
   static SamplePlan of(int64_t n_runs, double expected) {
-    return {n_runs, static_cast<int64_t>(expected + 2.5 * std::sqrt(expected) + 1)};
+    return {n_runs, static_cast<int64_t>(expected + 3 * std::sqrt(expected) + 2)};
   }
 };
 

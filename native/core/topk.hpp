@@ -25,48 +25,39 @@ struct Hit {
 using HammingHit = Hit<int32_t>;
 using FloatHit = Hit<float>;
 
-// Sorts hits that stand nearly in order.
-inline void insertion_sort(FloatHit* first, FloatHit* end) {
-  for (FloatHit* at = first + 1; at < end; ++at) {
-    const FloatHit hit = *at;
-    FloatHit* to = at;
-    for (; to > first && hit < to[-1]; --to) *to = to[-1];
-    *to = hit;
-  }
-}
-
-// The best k of the hits in the order (distance, id), in linear time if the distances spread: a counting sort of ranges
-// of distances, and a comparison sort inside of each range.
-inline std::vector<FloatHit> best_in_order(std::vector<FloatHit>&& hits, int64_t k) {
-  constexpr size_t kFew = 48, kRanges = 2048, kFewInRange = 16;
-  const size_t n = std::min(hits.size(), static_cast<size_t>(k));
+// The best k of n hits in the order (distance, id), in linear time if the distances spread: a radix sort of distances
+// rounded down to levels, and a comparison sort inside of each level.
+inline std::vector<FloatHit> best_in_order(FloatHit* hits, int64_t n, int64_t k) {
+  constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
+  constexpr int64_t kFew = 48;
   float low = std::numeric_limits<float>::infinity(), high = -low;
-  for (const FloatHit& hit : hits) low = std::min(low, hit.distance), high = std::max(high, hit.distance);
-  const double scale = (kRanges - 1) / (static_cast<double>(high) - low);
-  if (hits.size() <= kFew || !(low < high)) {
-    std::sort(hits.begin(), hits.end());
-    hits.resize(n);
-    return std::move(hits);
+  for (int64_t i = 0; i < n; ++i) low = std::min(low, hits[i].distance), high = std::max(high, hits[i].distance);
+  if (n <= kFew || !(low < high)) {
+    std::sort(hits, hits + n);
+    return {hits, hits + std::min(n, k)};
   }
-  const auto range_of = [&](const FloatHit& hit) {
-    return static_cast<int>((static_cast<double>(hit.distance) - low) * scale);
+  struct Place {
+    uint32_t level, hit;
   };
-  uint32_t ends[kRanges + 1] = {};
-  for (const FloatHit& hit : hits) ++ends[range_of(hit) + 1];
-  int n_ranges = 0;  // that hold the best k
-  uint32_t largest = 0;
-  for (; ends[n_ranges] < n; ++n_ranges)
-    largest = std::max(largest, ends[n_ranges + 1]), ends[n_ranges + 1] += ends[n_ranges];
-  std::vector<FloatHit> sorted(ends[n_ranges]);
-  for (const FloatHit& hit : hits)
-    if (const int r = range_of(hit); r < n_ranges) sorted[ends[r]++] = hit;
-  if (largest <= kFewInRange) {
-    insertion_sort(sorted.data(), sorted.data() + sorted.size());
-  } else {
-    for (int r = 0, first = 0; r < n_ranges; first = static_cast<int>(ends[r++]))
-      std::sort(sorted.begin() + first, sorted.begin() + ends[r]);
+  const double scale = (kDigits * kDigits - 1) / (static_cast<double>(high) - low);
+  std::vector<Place> places(n), by_lower(n);
+  uint32_t lower[kDigits + 1] = {}, upper[kDigits + 1] = {};
+  for (int64_t i = 0; i < n; ++i) {
+    const auto level = static_cast<uint32_t>((static_cast<double>(hits[i].distance) - low) * scale);
+    places[i] = {level, static_cast<uint32_t>(i)};
+    ++lower[level % kDigits + 1], ++upper[level / kDigits + 1];
   }
-  sorted.resize(n);
+  for (int i = 0; i < kDigits; ++i) lower[i + 1] += lower[i], upper[i + 1] += upper[i];
+  for (const Place& place : places) by_lower[lower[place.level % kDigits]++] = place;
+  for (const Place& place : by_lower) places[upper[place.level / kDigits]++] = place;
+  std::vector<FloatHit> sorted;
+  sorted.reserve(n);
+  for (int64_t first = 0, end; first < std::min(n, k); first = end) {
+    for (end = first; end < n && places[end].level == places[first].level; ++end)
+      sorted.push_back(hits[places[end].hit]);
+    if (end - first > 1) std::sort(sorted.begin() + first, sorted.begin() + end);
+  }
+  sorted.resize(std::min(n, k));
   return sorted;
 }
 
@@ -75,61 +66,69 @@ inline std::vector<FloatHit> best_in_order(std::vector<FloatHit>&& hits, int64_t
 // the limit nor the final order needs a comparison of distances.
 class CountedTopK {
  public:
+  using Record = uint64_t;
   static constexpr bool kPositions = true;  // takes positions, not ids
+  static constexpr bool kFixed = false;
 
-  // Candidates at a distance of `below` or more are of no interest.
-  CountedTopK(int64_t k, int n_distances, const IdView& ids, int below)
-      : k_(k), limit_(below), ids_(ids), counts_(n_distances) {}
-  CountedTopK(int64_t k, int n_distances, const IdView& ids) : CountedTopK(k, n_distances, ids, n_distances) {}
+  // Hits that one of them has room for.
+  static int64_t capacity(int64_t k) { return k + k / 2 + 64; }
+
+  // Candidates at a distance of `below` or more are of no interest. `room` takes capacity(k) hits.
+  CountedTopK(int64_t k, int n_distances, const IdView& ids, int below, uint64_t* room)
+      : limit_(below), hits_(room), k_(k), ids_(ids), counts_(n_distances) {}
 
   // Candidates can win with a distance below this. A later id loses a tie with k hits; if ids come in any order, it may
   // win one.
   int below(bool ordered) const { return limit_ + (full_ && !ordered); }
+  int64_t wanted() const { return k_; }
 
-  void push(int distance, int64_t position) {
-    if (hits_.empty()) hits_.resize(capacity());
+  // True if below() may have changed.
+  bool push(int distance, int64_t position) {
     hits_[n_++] = static_cast<uint64_t>(distance) << kPositionBits | static_cast<uint64_t>(position);
-    if (n_ >= next_count_) count();
+    if (n_ < next_count_) return false;
+    count();
+    return true;
+  }
+
+  // The k-th best distance, or `missing` if there are fewer than k hits.
+  int last_distance(int missing) {
+    count();
+    return full_ ? limit_ : missing;
   }
 
   std::vector<HammingHit> finish() {
     count();
     note_order();
     if (!in_order_) keep_best();
-    hits_.resize(n_);
     std::vector<uint32_t> ends(limit_ + 1);  // the hits nearer than the limit, and then the ties
     for (int d = 0; d < limit_; ++d) ends[d + 1] = ends[d] + static_cast<uint32_t>(counts_[d]);
-    const size_t n = std::min(static_cast<int64_t>(hits_.size()), k_);
+    const size_t n = std::min(n_, k_);
     std::vector<HammingHit> sorted(n);
-    for (const uint64_t hit : hits_) {
-      const int distance = distance_of(hit);
-      if (distance <= limit_ && ends[distance] < n) sorted[ends[distance]++] = {distance, id_of(hit)};
+    for (int64_t i = 0; i < n_; ++i) {
+      const int distance = distance_of(hits_[i]);
+      if (distance <= limit_ && ends[distance] < n) sorted[ends[distance]++] = {distance, id_of(hits_[i])};
     }
     for (int d = 0, first = 0; d <= limit_ && !in_order_; first = static_cast<int>(ends[d++]))
       std::sort(sorted.begin() + first, sorted.begin() + ends[d]);
-    std::vector<uint64_t>().swap(hits_);
     return sorted;
   }
 
  private:
   static constexpr int kPositionBits = 48;
 
-  int64_t capacity() const { return k_ + k_ / 4 + 64; }
   static int distance_of(uint64_t hit) { return static_cast<int>(hit >> kPositionBits); }
   static int64_t position_of(uint64_t hit) { return static_cast<int64_t>(hit & ((uint64_t{1} << kPositionBits) - 1)); }
   int64_t id_of(uint64_t hit) const { return ids_[position_of(hit)]; }
-  void note_order() {
-    const auto is_late = [&](uint64_t hit) { return position_of(hit) >= ids_.n_ordered; };
-    in_order_ = in_order_ && std::none_of(hits_.begin(), hits_.begin() + n_, is_late);
-  }
+  // Of the hits since this was last called the last one has the largest position.
+  void note_order() { in_order_ = in_order_ && (!n_ || position_of(hits_[n_ - 1]) < ids_.n_ordered); }
 
   // Lowers the limit to what the hits so far allow: fewer than k of them are nearer than it.
   void count() {
     for (; n_counted_ < n_; ++n_counted_)
       if (const int distance = distance_of(hits_[n_counted_]); distance < limit_) ++counts_[distance], ++below_;
     while (below_ >= k_) below_ -= counts_[--limit_], full_ = true;
-    if (n_ == capacity()) keep_best();
-    next_count_ = std::min(n_ + k_ - below_, capacity());
+    if (n_ == capacity(k_)) keep_best();
+    next_count_ = std::min(n_ + k_ - below_, capacity(k_));
   }
 
   // Of the hits at the limit the smallest ids stay.
@@ -145,54 +144,69 @@ class CountedTopK {
     if (!in_order_ && n_ties < static_cast<int64_t>(ties.size()))
       std::nth_element(ties.begin(), ties.begin() + n_ties, ties.end(),
                        [&](uint64_t a, uint64_t b) { return id_of(a) < id_of(b); });
-    std::copy(ties.begin(), ties.begin() + n_ties, hits_.begin() + kept);
+    std::copy(ties.begin(), ties.begin() + n_ties, hits_ + kept);
     n_ = n_counted_ = kept + n_ties;
   }
 
-  int64_t k_;
   int limit_;
-  IdView ids_;
   bool full_ = false;       // at least k hits are within the limit, fewer than k nearer than it
   bool in_order_ = true;    // hits of a distance stand in the order of their ids
+  uint64_t* hits_;          // distance and position
   int64_t n_ = 0;           // hits
-  int64_t n_counted_ = 0;   // the first of them are counted
   int64_t next_count_ = 1;  // when there are as many
+  int64_t n_counted_ = 0;   // the first of them are counted
   int64_t below_ = 0;       // counted hits with distance < limit_
+  int64_t k_;
+  IdView ids_;
   std::vector<int64_t> counts_;
-  std::vector<uint64_t> hits_;  // distance and position
 };
 
 // The k nearest by a real distance.
 class FloatTopK {
  public:
+  using Record = FloatHit;
   static constexpr bool kPositions = false;
-  // Candidates farther than `limit` are of no interest.
-  explicit FloatTopK(int64_t k, float limit = std::numeric_limits<float>::infinity()) : k_(k), limit_(limit) {}
+  static constexpr bool kFixed = false;
 
-  // Candidates can win with a distance of at most this, or below it if ties_lose(), and ids come in order.
+  // Hits that one of them has room for.
+  static int64_t capacity(int64_t k) { return 2 * k + 16; }
+
+  // Candidates farther than `limit` are of no interest. `room` takes capacity(k) hits.
+  FloatTopK(int64_t k, float limit, FloatHit* room) : limit_(limit), hits_(room), k_(k) {}
+
+  // Candidates can win with a distance of at most this.
   float limit() const { return limit_; }
-  bool ties_lose() const { return full_; }
   int64_t wanted() const { return k_; }
 
-  void push(float distance, int64_t id) {
-    hits_.push_back({distance, id});
-    if (static_cast<int64_t>(hits_.size()) >= 2 * k_ + 16) keep_best();
+  // True if the limit may have changed. Whether a candidate is taken is no branch, which would often be mispredicted.
+  bool push(float distance, int64_t id) {
+    hits_[n_] = {distance, id};
+    n_ += distance <= limit_;
+    if (n_ < capacity(k_)) return false;
+    keep_best();
+    return true;
   }
 
-  std::vector<FloatHit> finish() { return best_in_order(std::move(hits_), k_); }
+  // The k-th best distance, or `missing` if there are fewer than k hits.
+  float last_distance(float missing) {
+    if (n_ < k_) return missing;
+    keep_best();
+    return limit_;
+  }
+
+  std::vector<FloatHit> finish() { return best_in_order(hits_, n_, k_); }
 
  private:
   void keep_best() {
-    std::nth_element(hits_.begin(), hits_.begin() + (k_ - 1), hits_.end());
-    hits_.resize(k_);
+    std::nth_element(hits_, hits_ + (k_ - 1), hits_ + n_);
+    n_ = k_;
     limit_ = hits_[k_ - 1].distance;
-    full_ = true;
   }
 
-  int64_t k_;
   float limit_;
-  bool full_ = false;  // the limit is that of k hits
-  std::vector<FloatHit> hits_;
+  FloatHit* hits_;
+  int64_t n_ = 0;
+  int64_t k_;
 };
 
 // The k nearest in any order of arrival; exact at every moment.
@@ -211,14 +225,16 @@ class HeapTopK {
   static constexpr bool kFixed = false;
   bool takes(Distance distance, int64_t id) const { return !full() || Hit<Distance>{distance, id} < hits_.front(); }
 
-  void push(Distance distance, int64_t id) {
+  // True if the limit may have changed.
+  bool push(Distance distance, int64_t id) {
     if (full()) {
-      if (!takes(distance, id)) return;
+      if (!takes(distance, id)) return false;
       std::pop_heap(hits_.begin(), hits_.end());
       hits_.pop_back();
     }
     hits_.push_back({distance, id});
     std::push_heap(hits_.begin(), hits_.end());
+    return full();
   }
 
   std::vector<Hit<Distance>> finish() {
@@ -247,7 +263,10 @@ class Within {
   static constexpr bool kFixed = true;  // the limit does not change
   bool takes(Distance, int64_t) const { return true; }
 
-  void push(Distance distance, int64_t id) { hits_.push_back({distance, id}); }
+  bool push(Distance distance, int64_t id) {
+    if (distance <= radius_) hits_.push_back({distance, id});
+    return false;
+  }
 
   std::vector<Hit<Distance>> finish() {
     std::sort(hits_.begin(), hits_.end());

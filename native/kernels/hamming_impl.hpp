@@ -119,58 +119,91 @@ struct DirectDigits {
   }
 };
 
-// The counters of some queries, and which of them have hits.
-template <class V, int M>
-struct Counted {
-  static constexpr int kSlots = 8, kWords = sizeof(V) / 8;
-  uint64_t codes[kSlots][kWords], counters[kSlots][kWords * M];
-  unsigned words[kSlots];
+struct WordNumbers {  // the numbers of the words of every set
+  uint16_t of[256][8];
+  constexpr WordNumbers() : of() {
+    for (int set = 0; set < 256; ++set)
+      for (int w = 0, n = 0; w < 8; ++w)
+        if (set >> w & 1) of[set][n++] = static_cast<uint16_t>(w);
+  }
+};
+constexpr WordNumbers kWordNumbers;
 
-  RANKHASH_INLINE inline void keep(int slot, V hits, const V (&c)[M + 1], unsigned nonzero) {
-    words[slot] = nonzero;
-    store_bits(codes[slot], hits);
-    for (int i = 0; i < M; ++i) store_bits(counters[slot] + kWords * i, c[i]);
+// Registers with hits and their counters, which wait to be reported together.
+template <class V, int M>
+struct WaitingHits {
+  static constexpr int kWords = sizeof(V) / 8, kMost = 64, kReported = 512;
+  int n = 0;
+  uint16_t queries[kMost];
+  uint8_t words[kMost];                                  // bit w: word w has a hit
+  alignas(64) uint64_t registers[kMost][M + 1][kWords];  // which codes, then the counters
+
+  // If there is no hit, the next register takes the place of this one.
+  RANKHASH_INLINE inline void keep(int query, V hits, const V (&c)[M + 1]) {
+    const unsigned nonzero = nonzero_words(hits);
+    queries[n] = static_cast<uint16_t>(query);
+    words[n] = static_cast<uint8_t>(nonzero);
+    store_bits(registers[n][0], hits);
+    for (int i = 0; i < M; ++i) store_bits(registers[n][i + 1], c[i]);
+    n += nonzero != 0;
   }
 
-  inline void report(const HammingTile& tile, int query, int block, int slot) const {
-    tile.on_hits(tile.context, {query, block, words[slot], codes[slot], counters[slot], kWords});
+  // Mostly a word has one hit, and which words have one is no branch: hardly anything is mispredicted.
+  __attribute__((noinline)) void report(const HammingTile& tile, int block, bool last) {
+    uint16_t places[kMost * kWords + 8];
+    CountedCode codes[kReported + 64];
+    int n_places = 0, n_codes = 0;
+    for (int at = 0; at < n; ++at) {
+      for (int i = 0; i < 8; ++i)
+        places[n_places + i] = static_cast<uint16_t>(kWordNumbers.of[words[at]][i] + at * kWords);
+      n_places += __builtin_popcount(words[at]);
+    }
+    for (int i = 0; i < n_places; ++i) {
+      const int at = places[i] / kWords, w = places[i] % kWords;
+      for (uint64_t left = registers[at][0][w]; left; left &= left - 1) {
+        const int bit = __builtin_ctzll(left);
+        uint32_t counter = 0;
+        for (int m = M; m > 0; --m) counter = counter << 1 | static_cast<uint32_t>(registers[at][m][w] >> bit & 1);
+        codes[n_codes++] = {queries[at], static_cast<uint16_t>(64 * w + bit), counter};
+      }
+      if (n_codes < kReported) continue;
+      tile.on_hits(tile.context, {codes, n_codes, block, false});
+      n_codes = 0;
+    }
+    tile.on_hits(tile.context, {codes, n_codes, block, last});
+    n = 0;
   }
 };
 
-// All queries against one register of codes after another. Where hits are frequent, the branch that tests for them
-// would often be mispredicted; it is then taken once per eight queries.
+// All queries against one register of codes after another. Where there is a hit, the branch that tests for it is
+// mispredicted and the work begun on the next queries is lost: a query is tested after the next one was counted. Where
+// hits are frequent, there is no branch; all registers are kept, and those without hits overwritten.
 template <class Digits, bool Frequent, int M>
 static void count_tile(const HammingTile& tile) {
   using V = typename Digits::Vector;
-  constexpr int kSlots = Counted<V, M>::kSlots;
   const int64_t size = static_cast<int64_t>(tile.layout.n_bits) * kSlice;
   const uint8_t* planes = tile.planes;
-  Counted<V, M> counted;
+  WaitingHits<V, M> waiting;
   for (int block = 0; block < tile.n_blocks; block += sizeof(V) / kSlice, planes += size) {
     Digits::fetch(planes, size);
     const V live = load_as<V>(tile.live + static_cast<int64_t>(block) * tile.live_stride);
-    [[maybe_unused]] unsigned waiting = 0;  // slots with hits
+    V hits = fill_as<V>(0), counted[M + 1];  // of the query before
+    for (V& c : counted) c = hits;
+    const auto test = [&](int query) RANKHASH_INLINE {
+      if (waiting.n == waiting.kMost) waiting.report(tile, block, false);
+      if (Frequent || nonzero_words(hits)) waiting.keep(query, hits, counted);
+    };
     for (int q = 0; q < tile.n_queries; ++q) {
       V c[M + 1];
       for (int i = 0; i <= M; ++i) c[i] = fill_as<V>(tile.bias[q * kBiasStride + i]);
       Digits::template add<M>(c, tile, planes, tile.digits + static_cast<int64_t>(q) * tile.n_digits);
-      const V hits = and_not(live, c[M]);
-      const unsigned words = nonzero_words(hits);
-      if constexpr (!Frequent) {
-        if (!words) continue;
-        counted.keep(0, hits, c, words);
-        counted.report(tile, q, block, 0);
-      } else {
-        const int slot = q % kSlots;
-        counted.keep(slot, hits, c, words);
-        waiting |= static_cast<unsigned>(words != 0) << slot;
-        if (slot + 1 < kSlots && q + 1 < tile.n_queries) continue;
-        for (; waiting; waiting &= waiting - 1) {
-          const int ready = __builtin_ctz(waiting);
-          counted.report(tile, q - slot + ready, block, ready);
-        }
-      }
+      if (!Frequent) test(q - 1);
+      hits = and_not(live, c[M]);
+      for (int i = 0; i <= M; ++i) counted[i] = c[i];
+      if (Frequent) test(q);
     }
+    if (!Frequent) test(tile.n_queries - 1);
+    if (waiting.n) waiting.report(tile, block, true);
   }
 }
 

@@ -19,13 +19,19 @@ constexpr int kMinCounter = 4;
 constexpr int kMaxCounter = bit_width(kMaxSymbols);
 constexpr int kBiasStride = kMaxCounter + 1;
 
+// A hit: its query, its place among the codes that were counted together, and its counter.
+struct CountedCode {
+  uint16_t query;
+  uint16_t place;
+  uint32_t counter;
+};
+
+// In the order of queries and places.
 struct HammingHits {
-  int query;
-  int block;                 // the first of the blocks counted together
-  unsigned words;            // bit w: codes[w] is not 0
-  const uint64_t* codes;     // 4 words per block: mask of the hits
-  const uint64_t* counters;  // plane i < m begins at counters[i · stride]
-  int stride;                // words per plane
+  const CountedCode* codes;
+  int n;
+  int block;  // the first of the blocks that were counted together
+  bool last;  // of these blocks
 };
 
 struct HammingTile {
@@ -40,8 +46,8 @@ struct HammingTile {
   int counter_bits;  // m
   Layout layout;
   void* context;
-  bool frequent;  // hits are expected for many queries (ignored by count_direct)
-  // Called for every query with a hit.
+  bool frequent;  // hits are to be expected for many queries (of no account to count_direct)
+  // Called for every block with hits, several times if they are many: the bias may change at the last time.
   void (*on_hits)(void* context, const HammingHits& hits);
 };
 constexpr int kMostTogether = 2;  // blocks that one register may span
@@ -74,7 +80,13 @@ struct RowTask {
 
 // ---- Score tables: sums of byte tables of lower bounds, looked up by shuffles ---------------------------------------
 //
-// A column holds four bits of every code of a block, one byte per code. Code 8j + r of the block is at byte 32r + j.
+// A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
+struct ScoreHits {
+  int n;                        // queries with hits
+  const int* queries;           // ascending
+  const uint64_t (*places)[4];  // of each query: bit p of word w = the code at 64w + p of a column
+};
+
 struct ScoreTile {
   const uint8_t* columns;  // n_columns × kBlock
   uint8_t* tables;         // per query: n_columns × 16
@@ -84,7 +96,7 @@ struct ScoreTile {
   int n_columns;  // a multiple of 4
   bool frequent;  // hits are expected for many queries
   void* context;
-  void (*on_hits)(void* context, int query, const uint32_t* hits);
+  void (*on_hits)(void* context, const ScoreHits& hits);
 };
 constexpr int kWideGroup = 16;     // columns per group: their sums are kept in bytes
 constexpr int kLargestEntry = 63;  // the sum of four entries does not saturate

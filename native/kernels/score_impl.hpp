@@ -55,50 +55,49 @@ RANKHASH_INLINE static inline void sum_columns(Sums& sum, const uint8_t* columns
   for (int c = 0; c < n; c += 4) add_four_columns(sum, columns + c * kBlock, table + c * 16);
 }
 
-// Reports the codes within the bound of their query. Mostly there are none, which the smallest sum of all registers
-// shows. Where hits are frequent, that branch would often be mispredicted; it is then taken once per eight queries.
+// Keeps the codes that are within the bound of their query, and reports those of many queries together. Mostly there is
+// none, and the least sums of all registers tell. If hits are frequent, a branch that looks for them would often be
+// mispredicted: then they are always kept, and overwritten by the next query's if there are none.
 template <bool Frequent>
-class ScoreHits {
+class WaitingScores {
  public:
-  explicit ScoreHits(const ScoreTile& tile) : tile_(tile) {}
+  explicit WaitingScores(const ScoreTile& tile) : tile_(tile) {}
 
   // any: whether a code may be within the bound; hit(i): mask of the codes of register i within the bound.
   template <class Any, class Hit>
   RANKHASH_INLINE inline void add(int query, const Any& any, const Hit& hit) {
-    if constexpr (!Frequent) {
-      if (any() && keep(0, hit)) tile_.on_hits(tile_.context, query, hits_[0]);
-    } else {
-      const int slot = query % kSlots;
-      waiting_ |= static_cast<unsigned>(keep(slot, hit) != 0) << slot;
-      if (slot + 1 < kSlots && query + 1 < tile_.n_queries) return;
-      for (; waiting_; waiting_ &= waiting_ - 1) {
-        const int ready = __builtin_ctz(waiting_);
-        tile_.on_hits(tile_.context, query - slot + ready, hits_[ready]);
-      }
+    if (!Frequent && !any()) return;
+    if (n_ == kMost) report();
+    queries_[n_] = query;
+    for (int i = 0; i < kRegisters; ++i) {
+      const auto bits = hit(i);
+      __builtin_memcpy(reinterpret_cast<char*>(places_[n_]) + i * sizeof bits, &bits, sizeof bits);
     }
+    uint64_t found = 0;
+    for (int w = 0; w < 4; ++w) {
+      uint64_t live;
+      __builtin_memcpy(&live, tile_.live + 2 * w, sizeof live);
+      found |= places_[n_][w] &= live;
+    }
+    n_ += found != 0;
+  }
+
+  void report() {
+    if (n_) tile_.on_hits(tile_.context, {n_, queries_, places_});
+    n_ = 0;
   }
 
  private:
-  static constexpr int kSlots = 8;
-
-  template <class Hit>
-  RANKHASH_INLINE inline uint32_t keep(int slot, const Hit& hit) {
-    uint32_t any = 0;
-    for (int i = 0; i < kRegisters; ++i) {
-      const auto bits = hit(i);
-      __builtin_memcpy(hits_[slot] + i * (8 / kRegisters), &bits, sizeof bits);
-    }
-    for (int r = 0; r < 8; ++r) any |= hits_[slot][r] &= tile_.live[r];
-    return any;
-  }
+  static constexpr int kMost = 64;
 
   const ScoreTile& tile_;
-  uint32_t hits_[kSlots][8];
-  unsigned waiting_ = 0;  // slots with hits
+  int n_ = 0;
+  int queries_[kMost];
+  uint64_t places_[kMost][4];
 };
 
 template <bool Frequent>
-RANKHASH_INLINE static inline void compare_bytes(ScoreHits<Frequent>& hits, const ScoreTile& tile, int query,
+RANKHASH_INLINE static inline void compare_bytes(WaitingScores<Frequent>& hits, const ScoreTile& tile, int query,
                                                  const Sums& sum) {
   const Wide bound = fill_as<Wide>(0x01010101u * tile.bounds[query]);
   const auto any = [&]() RANKHASH_INLINE {
@@ -111,19 +110,20 @@ RANKHASH_INLINE static inline void compare_bytes(ScoreHits<Frequent>& hits, cons
 
 template <bool Frequent>
 static void sum_bytes(const ScoreTile& tile) {
-  ScoreHits<Frequent> hits(tile);
+  WaitingScores<Frequent> hits(tile);
   for (int q = 0; q < tile.n_queries; ++q) {
     Sums sum;
     sum_columns(sum, tile.columns, tile.tables + q * tile.n_columns * 16, tile.n_columns);
     compare_bytes(hits, tile, q, sum);
   }
+  hits.report();
 }
 
 // Two groups: their mean, rounded up, is compared.
 template <bool Frequent>
 static void sum_double(const ScoreTile& tile) {
   const int n = tile.n_columns - kWideGroup;
-  ScoreHits<Frequent> hits(tile);
+  WaitingScores<Frequent> hits(tile);
   for (int q = 0; q < tile.n_queries; ++q) {
     const uint8_t* table = tile.tables + q * tile.n_columns * 16;
     Sums first, sum;
@@ -132,13 +132,14 @@ static void sum_double(const ScoreTile& tile) {
     for (int i = 0; i < kRegisters; ++i) sum[i] = mean_bytes(sum[i], first[i]);
     compare_bytes(hits, tile, q, sum);
   }
+  hits.report();
 }
 
 // Any number of groups: even and odd bytes are summed in words.
 template <bool Frequent>
 static void sum_wide(const ScoreTile& tile) {
   const Wide low_byte = fill_as<Wide>(0x00FF00FFu);
-  ScoreHits<Frequent> hits(tile);
+  WaitingScores<Frequent> hits(tile);
   for (int q = 0; q < tile.n_queries; ++q) {
     const uint8_t* table = tile.tables + static_cast<int64_t>(q) * tile.n_columns * 16;
     Sums even, odd;
@@ -160,6 +161,7 @@ static void sum_wide(const ScoreTile& tile) {
     };
     hits.add(q, any, [&](int i) RANKHASH_INLINE { return words_at_most(even[i], odd[i], bound); });
   }
+  hits.report();
 }
 
 static void sum_scores(const ScoreTile& tile) { tile.frequent ? sum_bytes<true>(tile) : sum_bytes<false>(tile); }
