@@ -62,3 +62,49 @@ def test_a_field_that_no_item_has_is_a_warning(writer, digits):
     assert writer.search(id=1, where="m = 3").json["warnings"] == [sentence]
     assert writer.get(f"{writer.path}/items?where=m%20%3D%203").json["warnings"] == [sentence]
     assert "warnings" not in writer.search(id=1, where="n = 3").json
+
+
+WRONG = (
+    "[NaN, 0]",
+    "[1e999, 0]",
+    "[1e39, 0]",
+    f"[1{'0' * 400}, 0]",
+    '["a", 0]',
+    "[null, 0]",
+    "[[0], 0]",
+    "[true, 0]",
+    "[]",
+    "[0]",
+)
+LARGE_OR_SMALL = ("[3e38, 3e38]", "[-3e38, 1e20]", "[1e-45, 0]", "[1e-30, 1e-30]")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean", "dot"])
+def test_hostile_vectors_are_refused_or_stored_and_change_no_other_answer(tmp_path, metric):
+    X = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    with (
+        Collection.create(tmp_path / "items.rankhash", metric=metric) as collection,
+        serving({"digits": collection}, Settings(writable=True, token=TOKEN)) as client,
+    ):
+        collection.add(X)
+        own = collection.search(X[:20], 200)
+
+        def send(path, body, kind="application/json"):
+            return client.call(
+                "POST", f"{client.path}/{path}", body.encode() if isinstance(body, str) else body, content_type=kind
+            )
+
+        for vector in WRONG:
+            assert send("items", f'{{"items": [{{"id": "h", "vector": {vector}}}]}}').code == "422 invalid"
+            assert send("search", f'{{"vector": {vector}}}').code == "422 invalid"
+        for numbers in ([np.nan, 0], [np.inf, 0], [0]):
+            body = np.array(numbers, np.float32).tobytes()
+            assert send("search?k=3", body, "application/octet-stream").code == "422 invalid"
+        assert len(collection) == 200
+        for i, vector in enumerate(LARGE_OR_SMALL):
+            assert send("items", f'{{"items": [{{"id": "h{i}", "vector": {vector}}}]}}').status == 200
+            assert len(send("search", f'{{"vector": {vector}, "k": 3}}').json["results"][0]["matches"]) == 3
+        assert collection.check().problems == ()
+        found = collection.search(X[:20], 205)
+        for names, before in zip(found.ids.tolist(), own.ids.tolist(), strict=True):
+            assert [name for name in names if isinstance(name, int)] == before
