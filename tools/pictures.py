@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: ``python tools/pictures.py [NAME…]``; needs matplotlib (the extra ``docs``).
 
-``regions``, ``cells``, ``boosting`` and ``hardening`` are computed from fixed seeds, ``quality`` is drawn from the raw
-results of ``rankhash reproduce``. The pictures are committed, so that the docs build without any of it.
+``quality`` is drawn from the raw results of ``rankhash reproduce``; the others are computed from fixed seeds, and
+``copies`` from the docstrings of NumPy. The pictures are committed, so that the docs build without any of it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.spatial import Voronoi, voronoi_plot_2d
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
+from sklearn.model_selection import train_test_split
 
-from rankhash import JRSH, LSH, RSH, SRSH, Hasher
+from rankhash import JRSH, LSH, RSH, SRSH, FlatIndex, Hasher, near_texts
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -183,12 +184,54 @@ def quality() -> Any:
     return figure
 
 
+def labels() -> Any:
+    """Handwritten digits, and what codes of 30 bits find first without and with labels; wrong digits in a frame."""
+    X, y = load_digits(return_X_y=True)
+    base, queries, classes, wanted = train_test_split(X, y, test_size=300, random_state=0)
+    found = []
+    labelled = JRSH(10, features="rbf", n_anchors=300, random_state=0).fit(base, classes)
+    for hasher in (JRSH(10, 8, random_state=0).fit(base), labelled):
+        index = FlatIndex(hasher.layout_)
+        index.add(hasher.encode(base))
+        found.append(index.search(hasher.encode(queries), k=6).ids)
+    hard = np.flatnonzero((classes[found[0]] != wanted[:, None]).sum(axis=1) >= 3)[:4]
+    figure, axes = plt.subplots(4, 14, figsize=(10, 3), width_ratios=[1, *[0.8] * 6, 0.3, *[0.8] * 6])
+    for row, query in zip(axes, hard, strict=True):
+        shown = [(queries[query], True), *((base[i], classes[i] == wanted[query]) for i in found[0][query])]
+        shown += [(None, True), *((base[i], classes[i] == wanted[query]) for i in found[1][query])]
+        for axis, (image, right) in zip(row, shown, strict=True):
+            axis.set(xticks=[], yticks=[])
+            axis.spines[:].set(visible=not right, color="#d55e00", linewidth=2)
+            if image is not None:
+                axis.imshow(image.reshape(8, 8), cmap="gray_r")
+    for place, title in ((0, "query"), (3, "without labels"), (10, "with labels")):
+        axes[0, place].set_title(title)
+    return figure
+
+
+def copies() -> Any:
+    """How similar the docstrings of NumPy are, of the pairs that share half of their runs of five characters."""
+    names: dict[str, Any] = {}
+    page = (ROOT / "docs" / "tutorial" / "duplicates.md").read_text(encoding="utf-8")
+    exec(page.split("```python\n")[1].split("```")[0], names)
+    similarity = 1 - near_texts(names["texts"].values(), threshold=0.5).distances
+    figure, axis = plt.subplots(figsize=(7, 2.4))
+    bins = np.linspace(0.5, 1, 26)
+    for part, colour in ((similarity < 0.8, "#999999"), (similarity >= 0.8, COLOURS[0])):
+        axis.hist(similarity[part], bins, color=colour, rwidth=0.9)
+    axis.axvline(0.8, color="#000000", linestyle="--", linewidth=1)
+    axis.set(xlabel="Jaccard similarity of two docstrings; the threshold is 0.8", ylabel="pairs", yscale="log")
+    return figure
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "regions": regions,
     "cells": cells,
     "boosting": boosting,
     "hardening": hardening,
     "quality": quality,
+    "labels": labels,
+    "copies": copies,
 }
 
 if __name__ == "__main__":
