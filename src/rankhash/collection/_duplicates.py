@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,9 @@ from ..vector_index import VectorIndex
 from ..vectors import as_vectors
 from . import _items, _metadata
 from ._items import Id
+from ._read_methods import ReadMethods
 from ._view import View
-
-if TYPE_CHECKING:
-    from ._maintenance import MaintenanceMethods
-    from .collection import Collection
-    from .snapshot import Snapshot
+from .results import Item
 
 _BATCH = 256
 """Items whose neighbours are searched at once."""
@@ -40,22 +37,19 @@ class ItemPairs(NamedTuple):
     """(n_pairs,)"""
 
 
-def pairs_of_items(items: Collection, radius: float, max_pairs: int | None) -> ItemPairs:
-    """All pairs of near items, by codes or, without a hasher, by true distance, in the order of insertion."""
-    with items.snapshot() as now:
-        names = now.ids()
-        kept = now.get(names, vectors=items.hasher is None)
-    named = np.empty(len(names), object)
-    named[:] = names
+def pairs_of_items(items: ReadMethods, kept: list[Item], radius: float, max_pairs: int | None) -> ItemPairs:
+    """All near pairs of the items ``kept``, by codes or, without a hasher, by true distance, in their order."""
+    named = np.empty(len(kept), object)
+    named[:] = [item.id for item in kept]
     if items.layout is None:
         return _pairs_by_distance(items, named, [item.vector for item in kept], radius, max_pairs)
     rows = b"".join(item.code.tobytes() for item in kept if item.code is not None)
-    codes = np.frombuffer(rows, np.uint8).reshape(len(names), items.layout.n_bytes)
+    codes = np.frombuffer(rows, np.uint8).reshape(len(kept), items.layout.n_bytes)
     found = near_pairs(codes, radius, layout=items.layout, max_pairs=max_pairs).to_arrays()
     return ItemPairs(named[found.first], named[found.second], found.distances)
 
 
-def groups_of_items(items: Snapshot, view: View, radius: float, max_pairs: int | None) -> list[list[Id]]:
+def groups_of_items(items: ReadMethods, view: View, radius: float, max_pairs: int | None) -> list[list[Id]]:
     """Groups of two or more items that near pairs connect, each in the order of insertion."""
     if items.layout is not None:
         groups = duplicate_groups(view.index, check_radius(radius, "radius"), max_pairs=max_pairs).groups
@@ -73,7 +67,7 @@ def groups_of_items(items: Snapshot, view: View, radius: float, max_pairs: int |
 
 
 def _pairs_by_distance(
-    items: Collection | Snapshot, names: NDArray[np.object_], vectors: list[Any], radius: float, max_pairs: int | None
+    items: ReadMethods, names: NDArray[np.object_], vectors: list[Any], radius: float, max_pairs: int | None
 ) -> ItemPairs:
     places = {name: place for place, name in enumerate(names)}
     parts = [ItemPairs(np.empty(0, object), np.empty(0, object), np.empty(0, np.float32))]
@@ -89,7 +83,7 @@ def _pairs_by_distance(
     return ItemPairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def pairs_with_items(items: Collection | Snapshot, vectors: Any, radius: float) -> ItemPairs:
+def pairs_with_items(items: ReadMethods, vectors: Any, radius: float) -> ItemPairs:
     """Rows of vectors and the items near them, nearest first."""
     found = items.search_radius(vectors, radius)
     first = np.repeat(np.arange(len(found.offsets) - 1), np.diff(found.offsets)).astype(object)
@@ -97,7 +91,7 @@ def pairs_with_items(items: Collection | Snapshot, vectors: Any, radius: float) 
 
 
 def without_duplicates(
-    items: MaintenanceMethods, vectors: Any, ids: Any, metadata: Any, radius: float
+    items: ReadMethods, vectors: Any, ids: Any, metadata: Any, radius: float
 ) -> tuple[F32, list[Id] | None, list[Any] | None]:
     """Vectors, ids and metadata of the rows that are near neither an item nor an earlier remaining row."""
     rows = as_vectors(vectors)
@@ -114,7 +108,7 @@ def without_duplicates(
     )
 
 
-def _new_rows(items: MaintenanceMethods, rows: F32, radius: float) -> Flags:
+def _new_rows(items: ReadMethods, rows: F32, radius: float) -> Flags:
     kept: Flags = np.diff(items.search_radius(rows, radius).offsets) == 0
     for first, second in _pairs_of_rows(items, rows, radius):
         if kept[first]:  # final, since pairs come in the order of their first member
@@ -122,13 +116,13 @@ def _new_rows(items: MaintenanceMethods, rows: F32, radius: float) -> Flags:
     return kept
 
 
-def _pairs_of_rows(items: MaintenanceMethods, rows: F32, radius: float) -> Iterator[tuple[int, int]]:
+def _pairs_of_rows(items: ReadMethods, rows: F32, radius: float) -> Iterator[tuple[int, int]]:
     """Pairs of near rows, by the first and then the second member."""
     if items.hasher is not None and items.layout is not None:
         for batch in near_pairs(items.hasher.encode(rows), radius, layout=items.layout, max_pairs=None):
             yield from zip(batch.first.tolist(), batch.second.tolist(), strict=True)
         return
-    index = VectorIndex(items.stats().metric, verbose=False)
+    index = VectorIndex(items.metric, verbose=False)
     index.add(rows)
     for first, row in enumerate(rows):
         found = index.search(row[None], len(rows), exact=True)

@@ -228,9 +228,11 @@ class Collection(WriteMethods):
             Largest number of pairs of items; 1,000,000,000 by default, None for no limit. More are an error, which is
             raised before the search if a sample shows it.
         """
-        if vectors is None:
-            return pairs_of_items(self, radius, max_pairs)
-        return pairs_with_items(self, vectors, radius)
+        if vectors is not None:
+            return pairs_with_items(self, vectors, radius)
+        with self.snapshot() as now:
+            kept = now.get(now.ids(), vectors=self.hasher is None)
+        return pairs_of_items(self, kept, radius, max_pairs)
 
     def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
         """Groups of two or more items that near pairs connect, each in the order in which its items were added.
