@@ -23,6 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 SQLITE = b"SQLite format 3\0"
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+view_option = click.option(
+    "--view", metavar="NAME", help="Name of the vectors' view, for a hasher of several views. By default the first."
+)
 key_option = click.option(
     "--key",
     metavar="NAME",

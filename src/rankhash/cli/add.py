@@ -15,6 +15,7 @@ from . import _common
         "rankhash add items.rankhash vectors.npy",
         "rankhash add items.rankhash items.csv --metadata colour --metadata price",
         "rankhash add items.rankhash items.parquet --replace",
+        "rankhash add items.rankhash texts.npy --view text",
         "rankhash add items.rankhash vectors.npy --ids words.txt --metadata-file items.csv",
         "rankhash add items.rankhash vectors.npy --metadata-file items.jsonl --id-column name",
         """echo '{"id": "a", "vector": [1, 2, 3, 4], "metadata": {"colour": "red"}}' | rankhash add items.rankhash -""",
@@ -30,6 +31,7 @@ from . import _common
 )
 @click.option("--id-column", metavar="COLUMN", help="Column that holds the ids, of --metadata-file or else of VECTORS.")
 @click.option("--replace", is_flag=True, help="Replace items whose ids are already in the collection.")
+@_common.view_option
 @_common.key_option
 @_common.metadata_option
 @_common.timeout_option
@@ -41,6 +43,7 @@ def command(
     metadata_file: str | None,
     id_column: str | None,
     replace: bool,
+    view: str | None,
     key: str | None,
     metadata: tuple[str, ...],
     timeout: float,
@@ -65,6 +68,7 @@ def command(
                 metadata_file=metadata_file,
                 id_column=id_column,
                 replace=replace,
+                view=view,
                 progress=update,
             )
         items.learn()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         """rankhash search items.rankhash queries.npy --where "price < 20 and colour in ('red', 'blue')" """.strip(),
         "rankhash search items.rankhash queries.npy --rerank 100 --json",
         "rankhash search items.rankhash --like 17",
+        "rankhash search items.rankhash texts.npy --view text",
     )
 )
 @click.argument("collection", type=_common.existing)
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--radius", type=float, help="Leave out items that are farther away.")
 @click.option("--with-metadata", is_flag=True, help="Show the metadata of what was found.")
 @click.option("--text-ids", is_flag=True, help="Take ids such as 17 as text, not as integers.")
+@_common.view_option
 @_common.key_option
 @_common.as_json_option
 def command(
@@ -60,6 +62,7 @@ def command(
     radius: float | None,
     with_metadata: bool,
     text_ids: bool,
+    view: str | None,
     key: str | None,
     as_json: bool,
 ) -> None:
@@ -73,6 +76,10 @@ def command(
         raise click.UsageError("give either a file of queries or --like.")
     options: dict[str, Any] = {"where": where, "scoring": scoring, "rerank": rerank, "radius": radius, "recall": recall}
     options["group_by"] = group_by
+    if view is not None:
+        if like:
+            raise click.UsageError("--view is the view of QUERIES; items of --like need none.")
+        options["view"] = view
     names = _common.parse_ids(like, text=text_ids)
     with Collection.open(collection) as items, _hinting(items, names):
         for query, (ids, distances, described) in enumerate(

@@ -69,7 +69,7 @@ class RemoteCollection:
         metadata
             Whether matches come with their metadata; default False.
         options
-            Further options of the server's search, such as ``radius``, ``scoring`` or ``rerank``; default none.
+            Further options of the server's search, such as ``radius``, ``rerank`` or ``view``; default none.
         """
         given = {"k": k, "where": where, "metadata": metadata or None, **options}
         body = {name: value for name, value in given.items() if value is not None}
@@ -135,23 +135,28 @@ class RemoteCollection:
         vectors: ArrayLike,
         ids: Sequence[Id] | None = None,
         metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        *,
+        view: str | None = None,
     ) -> list[Id]:
         """Add items and return their ids. Each request is durable as a whole when it returns.
 
         Many items take several requests: if one fails, the items of earlier requests are stored. With ``ids`` (default
         None: the next numbers) such a call can be repeated as [`upsert`][rankhash.client.RemoteCollection.upsert].
-        ``metadata`` (default None) has a dict or None per vector.
+        ``metadata`` (default None) has a dict or None per vector. ``view`` (default None: the first or only one) names
+        the view of the vectors, for a hasher of several.
         """
-        return self._put(_rows(vectors), ids, metadata, upsert=False)
+        return self._put(_rows(vectors), ids, metadata, view, upsert=False)
 
     def upsert(
         self,
         vectors: ArrayLike,
         ids: Sequence[Id],
         metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        *,
+        view: str | None = None,
     ) -> None:
-        """Replace the items whose ids exist, and add the others; ``metadata`` (default None) as in `add`."""
-        self._put(_rows(vectors), ids, metadata, upsert=True)
+        """Replace the items whose ids exist, and add the others; ``metadata`` and ``view`` (None) as in `add`."""
+        self._put(_rows(vectors), ids, metadata, view, upsert=True)
 
     def delete(self, ids: Sequence[Id] | None = None, *, where: str | None = None) -> int:
         """Delete items by ``ids`` or all that match ``where`` (both None by default); return the number of them."""
@@ -163,7 +168,7 @@ class RemoteCollection:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _put(self, rows: F32, ids: Any, metadata: Any, *, upsert: bool) -> list[Id]:
+    def _put(self, rows: F32, ids: Any, metadata: Any, view: str | None, *, upsert: bool) -> list[Id]:
         names = None if ids is None else _plain(ids)
         for name, given in (("ids", names), ("metadata", metadata)):
             if given is not None and len(given) != len(rows):
@@ -176,7 +181,8 @@ class RemoteCollection:
                 item |= {} if names is None else {"id": names[i]}
                 item |= {} if metadata is None else {"metadata": metadata[i]}
             path = "/items?upsert=1" if upsert else "/items"
-            answer = self._send("POST", path, {"items": items}, repeat=upsert)
+            body = {"items": items} | ({} if view is None else {"view": view})
+            answer = self._send("POST", path, body, repeat=upsert)
             with as_described():
                 kept += answer.json()["ids"]
             done += len(part)

@@ -36,12 +36,13 @@ def import_file(
     sidecars: dict[str, str | None],
     *,
     replace: bool,
+    view: int | str | None,
     progress: Progress | None,
 ) -> int:
     """Add the items of a file in one transaction, as ``Collection.import_file`` describes it."""
     done = 0
     with database.transaction() as transaction:
-        for batch in _batches(lambda: transaction.encoding, path, key, metadata, sidecars):
+        for batch in _batches(lambda: transaction.encoding, path, key, metadata, sidecars, view):
             (batch.upsert_to if replace else batch.add_to)(transaction)
             done += len(batch.codes)
             if progress is not None:
@@ -50,7 +51,12 @@ def import_file(
 
 
 def _batches(
-    current: Current, path: str, key: str | None, metadata: Sequence[str], sidecars: dict[str, str | None]
+    current: Current,
+    path: str,
+    key: str | None,
+    metadata: Sequence[str],
+    sidecars: dict[str, str | None],
+    view: int | str | None,
 ) -> Iterator[Batch]:
     batches = _code_batches(current, path)
     if batches is not None:
@@ -58,7 +64,7 @@ def _batches(
     if sidecars["id_column"] is not None and sidecars["metadata"] is None and _has_columns(path):
         metadata = [*metadata, sidecars["id_column"]]
     blocks = with_sidecars(open_vectors(path, key, metadata=metadata), **sidecars)
-    return (Batch.of_vectors(current(), block.vectors, block.ids, block.metadata) for block in blocks)
+    return (Batch.of_vectors(current(), block.vectors, block.ids, block.metadata, view) for block in blocks)
 
 
 def _has_columns(path: str) -> bool:

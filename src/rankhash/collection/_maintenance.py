@@ -71,6 +71,7 @@ class MaintenanceMethods(ReadMethods):
         metadata_file: PathLike | None = None,
         id_column: str | None = None,
         replace: bool = False,
+        view: int | str | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> int:
         """The number of items added from a file of vectors or an exported file, all in one transaction.
@@ -87,6 +88,8 @@ class MaintenanceMethods(ReadMethods):
             The column that holds the ids, of ``metadata_file`` or else of the file itself; None by default.
         replace
             Whether items whose ids are in the collection are replaced; False (the default) raises TakenIdError.
+        view
+            The view of the vectors, as in [`add`][rankhash.Collection.add]; None by default. Exported codes are of any.
         progress
             Called with the number of items so far; None by default.
         """
@@ -96,7 +99,7 @@ class MaintenanceMethods(ReadMethods):
             "id_column": id_column,
         }
         done = _import.import_file(
-            self._database, os.fspath(path), key, metadata, sidecars, replace=replace, progress=progress
+            self._database, os.fspath(path), key, metadata, sidecars, replace=replace, view=view, progress=progress
         )
         self._learner.consider(len(self))
         return done

@@ -15,6 +15,8 @@ Vector = Annotated[list[float], Field(min_length=1)]
 Where = Annotated[str, Field(max_length=MAX_LENGTH, examples=["price < 20 and colour in ('red', 'blue')"])]
 Scoring = Literal["auto", "hamming", "weighted", "asymmetric"]
 
+View = Annotated[str, Field(min_length=1, max_length=64, examples=["text"])]
+
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -36,6 +38,7 @@ class SearchOptions(_Request):
     recall: float | None = Field(
         None, ge=0, le=1, description="Share of the true neighbours to find, for a collection without a hasher."
     )
+    view: View | None = Field(None, description="The view of the vectors, for a hasher of several; null is the first.")
     truth: bool = Field(False, description="Say which matches are true neighbours by stored vectors.")
     histogram: bool = Field(False, description="Count all items by their distance.")
     metadata: bool = Field(False, description="Give the metadata of matches.")
@@ -76,6 +79,7 @@ class AddBody(_Request):
     """Items to add, all of them or none."""
 
     items: Annotated[list[NewItem], Field(min_length=1)]
+    view: View | None = Field(None, description="The view of the vectors, for a hasher of several; null is the first.")
 
 
 class CreateBody(_Request):
@@ -156,6 +160,7 @@ class CollectionInfo(BaseModel):
     scorings: list[Scoring]
     rerank: bool
     text: bool
+    views: list[str] = Field(description="Names of the views of a hasher of several; else empty")
 
 
 class CollectionStats(CollectionInfo):

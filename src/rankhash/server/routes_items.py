@@ -146,9 +146,9 @@ def _add(served: ServedCollection, body: AddBody, upsert: bool) -> dict[str, Any
     metadata = [item.metadata for item in body.items]
     ids: Any = [item.id for item in body.items]
     if upsert:
-        served.collection.upsert(vectors, ids, metadata)
+        served.collection.upsert(vectors, ids, metadata, view=body.view)
     else:
-        ids = served.collection.add(vectors, None if ids[0] is None else ids, metadata)
+        ids = served.collection.add(vectors, None if ids[0] is None else ids, metadata, view=body.view)
     return {"ids": ids, "n": len(ids), "generation": _generation(served)}
 
 

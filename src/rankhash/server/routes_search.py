@@ -55,7 +55,7 @@ async def answer_search(service: Service, request: Request, name: str) -> Respon
         queries, by_ids = await _queries(service, served, options)  # type: ignore[arg-type]
     elif kind in (bodies.RAW, bodies.NPY):
         options = SearchOptions.model_validate_strings(dict(request.query_params))
-        queries, by_ids = bodies.parse_rows(kind, body, served.n_features), False
+        queries, by_ids = bodies.parse_rows(kind, body, served.width(options.view)), False
     else:
         raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
     if options.where is not None:
@@ -75,19 +75,20 @@ async def _queries(service: Service, served: ServedCollection, body: SearchBody)
         raise ApiError(
             422, "invalid", f"give exactly one of {', '.join(QUERY_FIELDS)}, got {', '.join(given) or 'none'}"
         )
+    width = served.width(body.view)
     if body.vector is not None:
-        return _vectors(served, [body.vector]), False
+        return _vectors(width, [body.vector]), False
     if body.vectors is not None:
-        return _vectors(served, body.vectors), False
+        return _vectors(width, body.vectors), False
     if body.text is not None:
-        return _vectors(served, await _encoded(service, body.text)), False
+        return _vectors(width, await _encoded(service, body.text)), False
     return (body.ids if body.ids is not None else [body.id]), True
 
 
-def _vectors(served: ServedCollection, rows: Any) -> Any:
+def _vectors(width: int | None, rows: Any) -> Any:
     """Rows of one length as an array; finiteness in float32 is checked when they are encoded."""
-    if {*map(len, rows)} != {served.n_features}:
-        return as_vectors(rows, n_features=served.n_features, name="vectors", owner="the collection")
+    if {*map(len, rows)} != {width}:
+        return as_vectors(rows, n_features=width, name="vectors", owner="the collection")
     with np.errstate(over="ignore"):
         return np.array(rows, np.float32)
 

@@ -36,6 +36,7 @@ class BatchKey(NamedTuple):
     rerank: int | None
     recall: float | None
     group_by: str | None
+    view: str | None
     truth: bool
     histogram: bool
     metadata: bool
@@ -62,6 +63,8 @@ class BatchKey(NamedTuple):
             raise ApiError(422, "invalid", "a histogram counts distances of codes, and this collection has no hasher")
         if options.truth and served.collection.store_vectors is None:
             raise ApiError(422, "invalid", "truth needs stored vectors, and this collection has none")
+        if options.view is not None and by_ids:
+            raise ApiError(422, "invalid", "view is the view of vectors; leave it out for items")
         chosen = {name: getattr(options, name) for name in cls._fields if name not in ("served", "by_ids")}
         return cls(served, by_ids, **chosen)
 
@@ -117,7 +120,7 @@ def _search(snapshot: Snapshot, key: BatchKey, vectors: Any, names: list[Id] | N
     options: dict[str, Any] = {"where": key.where, "scoring": key.scoring, "rerank": key.rerank, "radius": key.radius}
     options |= {"recall": key.recall, "group_by": key.group_by, "n_threads": key.served.settings.n_threads}
     if names is None:
-        matches = snapshot.search(vectors, key.k, **options)
+        matches = snapshot.search(vectors, key.k, view=key.view, **options)
     else:
         matches = snapshot.search_ids(names, key.k, **options)
     found = SearchResult(matches, snapshot.generation)
@@ -187,7 +190,8 @@ def _add_codes(snapshot: Snapshot, key: BatchKey, found: SearchResult, vectors: 
     assert hasher is not None
     assert layout is not None
     if names is None:
-        codes = hasher.encode(vectors, n_threads=n_threads)
+        of_view = hasher if key.view is None else key.served.view_hasher(hasher, key.view)
+        codes = of_view.encode(vectors, n_threads=n_threads)
     else:
         codes = np.array([item.code for item in snapshot.get(names, vectors=False)], np.uint8)
     if key.symbols:

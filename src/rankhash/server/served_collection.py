@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..collection import Collection, Snapshot
+from ..hashers import Hasher, ViewHasher
 from .errors import ApiError
 from .settings import Settings
 
@@ -33,6 +34,17 @@ class ServedCollection:
         """Dimensions of the vectors; None while nothing was added to a collection without a hasher."""
         return self.collection.n_features
 
+    def width(self, view: str | None) -> int | None:
+        """Dimensions of the vectors of a view; None is the first or only one."""
+        hasher = self.collection.hasher
+        return self.n_features if view is None else self.view_hasher(hasher, view).n_features_in_
+
+    def view_hasher(self, hasher: Hasher | None, view: str) -> Hasher:
+        """The hasher of one view."""
+        if not isinstance(hasher, ViewHasher):
+            raise ApiError(422, "invalid", "this collection has no views: its hasher was not fitted to several")
+        return hasher.view_hasher(view)
+
     def info(self) -> dict[str, Any]:
         """The entry of the collection in the list of collections."""
         layout, hasher = self.collection.layout, self.collection.hasher
@@ -54,6 +66,7 @@ class ServedCollection:
             "scorings": scorings,
             "rerank": hasher is not None and self.collection.store_vectors is not None,
             "text": self.settings.text_encoder is not None,
+            "views": list(hasher.views_) if isinstance(hasher, ViewHasher) else [],
         }
 
     def stats(self) -> dict[str, Any]:
