@@ -274,6 +274,9 @@ MISTAKES = {
     "labels": (["fit", "vectors.npy", "--out", "x", "--labels", "short.npy"], "one label for each"),
     "encode to": (["encode", "h.safetensors", "vectors.npy", "--out", "codes.txt"], ".npy"),
     "a verb": (["nonsense"], "No such command"),
+    "a verb, nearly": (["serch"], "did you mean search?"),
+    "no vectors": (["add", "c.rankhash", "nothere.npy"], "there is no file nothere.npy"),
+    "ids that are there": (["add", "c.rankhash", "items.jsonl"], "--replace replaces items"),
 }
 
 

@@ -68,7 +68,7 @@ def test_blocks_take_their_part(folder):
         ('x\n"1\n', {"metadata_file": "f.csv"}, "not readable CSV"),
         ("{}\n[1]\n", {"metadata_file": "f.jsonl"}, "no object in line 2"),
         ("{\n", {"metadata_file": "f.jsonl"}, "not JSON in line 1"),
-        ("x\n1\n2\n3\n4\n5\n", {"metadata_file": "f.csv", "id_column": "y"}, "needs an id"),
+        ("x\n1\n2\n3\n4\n5\n", {"metadata_file": "f.csv", "id_column": "y"}, "no column 'y'; it has x"),
         ("x\n1\n", {"metadata_file": "f.tsv"}, ".csv or a .jsonl"),
         ("x\n", {"id_column": "x"}, "needs an id, an integer or text, in the column 'x'"),
     ],
@@ -116,3 +116,11 @@ def test_a_column_of_the_file_itself_holds_the_ids(tmp_path, suffix):
         assert items.import_file(path, metadata=named, id_column="name") == 2
         assert items["b"].metadata == {"colour": "blue"}
         assert items["b"].vector.tolist() == [3.0, 4.0]
+
+
+def test_ids_of_a_column_are_integers_or_text_as_they_are_written(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("word,flag\ntrue,true\n1.5,False\n7,x\nFALSE,1.5\n", encoding="utf-8")
+    rows = list(read_metadata(str(path), "word"))
+    assert [row["word"] for row in rows] == ["true", "1.5", 7, "FALSE"]
+    assert [row["flag"] for row in rows] == [True, False, "x", 1.5]

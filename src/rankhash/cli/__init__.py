@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from ..errors import RankhashError
+from ..errors import RankhashError, TakenIdError
 
 VERBS = {
     "demo": "Show all of it with handwritten digits.",
@@ -51,6 +52,16 @@ class Verbs(click.Group):
         command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb of the arguments; for one that is not there, the error names the most similar one."""
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], VERBS, 1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise click.UsageError(f"No such command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the verbs and their summaries."""
         with formatter.section("Commands"):
@@ -84,6 +95,10 @@ def _one_line(error: Exception) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":
         return "a verb is missing; rankhash --help lists all verbs."
     text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        text = f"there is no file {os.fsdecode(error.filename)}"
+    if isinstance(error, TakenIdError):
+        text = text.replace("upsert replaces items", "--replace replaces items")
     if isinstance(error, click.UsageError) and error.ctx is not None:
         text += f" See {error.ctx.command_path} --help."
     return " ".join(text.split())

@@ -38,7 +38,7 @@ def with_sidecars(
     if ids is not None and id_column is not None:
         raise InvalidInputError("ids come from a file of ids or from a column of the metadata, not from both")
     names = None if ids is None else read_ids(ids)
-    rows = None if metadata is None else read_metadata(metadata)
+    rows = None if metadata is None else read_metadata(metadata, id_column)
     for block in vectors:
         n = len(block.vectors)
         given = block.ids if names is None or ids is None else _take(names, n, ids)
@@ -65,27 +65,33 @@ def read_ids(path: str) -> Iterator[Id]:
         yield name if found is None else found
 
 
-def read_metadata(path: str) -> Iterator[Fields]:
-    """The rows of a ``.csv`` or ``.jsonl`` file as dicts; empty cells of a CSV file are left out."""
+def read_metadata(path: str, id_column: str | None = None) -> Iterator[Fields]:
+    """The rows of a ``.csv`` or ``.jsonl`` file as dicts; empty cells of a CSV file are left out.
+
+    Cells of ``id_column`` (default None) are integers or text, whatever they look like.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InvalidInputError(f"{path} must be metadata in a .csv or a .jsonl file")
-    return _csv_rows(path) if suffix == ".csv" else _json_rows(path)
+    return _csv_rows(path, id_column) if suffix == ".csv" else _json_rows(path)
 
 
-def _csv_rows(path: str) -> Iterator[Fields]:
+def _csv_rows(path: str, id_column: str | None) -> Iterator[Fields]:
     try:
         rows = csv.reader(_lines(path), strict=True)
         names = next(rows, [])
         if not names or len({*names}) < len(names):
             raise InvalidInputError(f"{path} must name its columns, each once, in the first line")
+        if id_column is not None and id_column not in names:
+            raise InvalidInputError(f"{path} has no column {id_column!r}; it has {', '.join(names)[:200]}")
+        read = [plain_id if name == id_column else plain_cell for name in names]
         for cells in rows:
             if not cells:
                 continue
             if len(cells) != len(names):
                 line = rows.line_num
                 raise InvalidInputError(f"{path} has {len(cells)} cells in line {line}, but names {len(names)} columns")
-            yield {name: plain_cell(cell) for name, cell in zip(names, cells, strict=True) if cell}
+            yield {name: plain(cell) for name, plain, cell in zip(names, read, cells, strict=True) if cell}
     except csv.Error as error:
         raise InvalidInputError(f"{path} is not readable CSV: {error}") from None
 
