@@ -248,7 +248,7 @@ template <class V, int B>
 static void expand_symbols(const uint8_t* blocks, int n_blocks, const Layout& layout, uint8_t* planes) {
   const int64_t size = static_cast<int64_t>(layout.n_bits) * kSlice;
   for (int s = 0; s < layout.n_symbols; ++s, blocks += B * kSlice) {
-    V slice[2][B];  // as it is, and inverted
+    V slice[2][B];  // the slice and its complement
     for (int p = 0; p < B; ++p) {
       slice[0][p] = gather_as<V>(blocks + p * kSlice, size, n_blocks);
       slice[1][p] = slice[0][p] ^ fill_as<V>(~0u);

@@ -46,8 +46,8 @@ struct HammingTile {
   int counter_bits;  // m
   Layout layout;
   void* context;
-  bool frequent;  // hits are to be expected for many queries (of no account to count_direct)
-  // Called for every block with hits, several times if they are many: the bias may change at the last time.
+  bool frequent;  // hits are expected for many queries (ignored by count_direct)
+  // Called for every block with hits, several times if there are many hits; the bias may change in the last call.
   void (*on_hits)(void* context, const HammingHits& hits);
 };
 constexpr int kMostTogether = 2;  // blocks that one register may span

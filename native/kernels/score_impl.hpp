@@ -55,9 +55,9 @@ RANKHASH_INLINE static inline void sum_columns(Sums& sum, const uint8_t* columns
   for (int c = 0; c < n; c += 4) add_four_columns(sum, columns + c * kBlock, table + c * 16);
 }
 
-// Keeps the codes that are within the bound of their query, and reports those of many queries together. Mostly there is
-// none, and the least sums of all registers tell. If hits are frequent, a branch that looks for them would often be
-// mispredicted: then they are always kept, and overwritten by the next query's if there are none.
+// Collects the codes within the bound of their query, and reports those of many queries together. Mostly there are
+// none, which the smallest sum of all registers shows. Where hits are frequent, that branch would often be
+// mispredicted: then the masks are always stored, and overwritten by those of the next query if they are empty.
 template <bool Frequent>
 class WaitingScores {
  public:

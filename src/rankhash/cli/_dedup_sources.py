@@ -74,7 +74,7 @@ def find(path: Path, kind: str, options: DedupOptions) -> Found:
 
 
 def kind_of(path: Path) -> str:
-    """What a file or folder holds, by its name and its first bytes."""
+    """The kind of a file or folder, by its name and its first bytes."""
     if path.is_dir():
         return "images"
     suffix = path.suffix.lower()

@@ -34,7 +34,7 @@ MAX_FEATURES = 1 << 20
 
 @dataclass(frozen=True)
 class Encoding:
-    """What stands in the file's settings, as of one number of the counter ``encoding``."""
+    """The encoding settings of the file, as of one value of the counter ``encoding``."""
 
     number: int
     hasher: Hasher | None

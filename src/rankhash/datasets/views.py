@@ -36,7 +36,7 @@ TEXTS = ("T", "txt", "text", "Y")
 LABELS = ("L", "y", "label", "labels")
 PARTS = (("_tr", "_te"), ("_train", "_test"))
 LISTS = ("trainset_txt_img_cat.list", "testset_txt_img_cat.list")
-"""Files beside the Wikipedia set's ``raw_features.mat``: text, picture and class of every item."""
+"""Files in the folder of the Wikipedia set's ``raw_features.mat``: text, picture and class of every item."""
 
 
 @dataclass(frozen=True, eq=False)

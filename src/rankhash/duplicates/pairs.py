@@ -52,7 +52,7 @@ class NearPairs:
     estimate : float
         The number of pairs, estimated from a sample of the codes.
     method : str
-        ``"tables"`` or ``"scan"``: what was estimated to be faster.
+        ``"tables"`` or ``"scan"``, whichever was estimated to be faster.
     n_codes : int
         How many codes first members come from.
     """

@@ -51,7 +51,7 @@ VIEW_METHODS: dict[str, Maker] = {
     "CMFH": CMFH,
     "CCAITQ": CCAITQ,
 }
-"""What is compared across views; "rbf" has RBF features of the pictures."""
+"""The methods that are compared across views; "rbf" has RBF features of the pictures."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ViewExperiment:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a row must have been measured with."""
+        """The settings that comparable rows share."""
         n = len(self.data.labels)
         n_train = len(self.data.split(0)[0])
         widths = {name: int(table.shape[1]) for name, table in self.data.views.items()}

@@ -40,8 +40,8 @@ SHARPNESS = (1.35, 4.5)
 """First and last sharpness of the soft codes."""
 
 STEEPNESS = 0.7
-"""Slope of the logistic function of the likelihood: 0.7 / √n_symbols. With steeper ones, items that contradict the
-others are learned by heart, and there are many of them where one view hardly tells the classes apart."""
+"""Slope of the logistic function of the likelihood: 0.7 / √n_symbols. Steeper functions overfit items that contradict
+the others, which are frequent where one view hardly separates the classes."""
 
 NOISE = {"pairs": 0.15, "linear": 0.25, "rbf": 0.5}
 """Noise by default: for paired rows alone; with labels for linear features; with labels if a view has RBF features."""

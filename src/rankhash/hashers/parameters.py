@@ -76,7 +76,7 @@ def check_descent(learning_rate: Any, momentum: Any, batch_size: Any, n_iteratio
 
 
 def one_blas_thread(learn: F) -> F:
-    """The same function with one thread of BLAS, so that sums are rounded alike whatever the number of cores."""
+    """The same function with one thread of BLAS, so that sums are rounded alike on any number of cores."""
     return cast("F", threadpool_limits.wrap(limits=1, user_api="blas")(learn))
 
 

@@ -36,7 +36,7 @@ class Cluster:
         self._timeout = timeout
 
     def close(self) -> None:
-        """Close what was started here; a client that was given stays as it is."""
+        """Close what was started here; a given client stays open."""
         for thing in self._started:
             thing.close()
         self._started = ()
@@ -61,7 +61,7 @@ class Cluster:
             raise EngineError(f"the Dask cluster was lost while {doing}; connect again and repeat it") from error
 
     def gather(self, futures: Any, doing: str) -> Any:
-        """The results of futures; the first error of a task is raised as it is."""
+        """The results of futures; the first error of a task is raised unchanged."""
         with self.plain_errors(doing):
             self.watch(futures_of(futures), doing)
             return self.client.gather(futures)

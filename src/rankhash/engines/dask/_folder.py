@@ -36,7 +36,7 @@ SHARD = re.compile(r"[0-9a-f]{16}-\d{5,}\.safetensors")
 
 @dataclass(frozen=True)
 class VectorShape:
-    """What the vectors of all shards have in common."""
+    """The metric and dimension of the vectors of all shards."""
 
     metric: str
     n_features: int

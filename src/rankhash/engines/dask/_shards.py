@@ -34,7 +34,7 @@ N_MARKS = 64
 
 @dataclass(frozen=True)
 class Facts:
-    """What the client knows about a shard; ``marks`` are evenly spaced quantiles of its ids, ascending."""
+    """The client's description of a shard; ``marks`` are evenly spaced quantiles of its ids, ascending."""
 
     size: int
     n_bytes: int

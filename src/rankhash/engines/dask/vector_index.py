@@ -31,8 +31,8 @@ class DaskVectorIndex(ShardedIndex):
     three take ``client``, ``timeout`` and ``verbose`` as [`DaskIndex`][rankhash.engines.dask.DaskIndex] does, and like
     there the shards of a lost worker are loaded and searched again.
 
-    Answers are merged by true distance and id. Each shard finds its share (``recall``) of its own nearest, so that the
-    whole finds the same share of all.
+    Answers are merged by true distance and id. Each shard finds the fraction ``recall`` of its own nearest, so that the
+    whole finds the same fraction of all.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Server:
 
     @classmethod
     def of(cls, connection: Connection, pgvector: bool | None) -> Server:
-        """What the server of a connection has; ``pgvector`` demands it (True) or does without (False)."""
+        """The abilities of a connection's server; ``pgvector`` requires pgvector (True) or ignores it (False)."""
         schema, version, missing = _find_pgvector(connection)
         if pgvector and missing:
             raise EngineError(missing)
