@@ -19,6 +19,7 @@ K4: Facts = {"n_symbols": 32, "arity": 4}
 SINGLE_RADIUS: Facts = {"what": "within", "repeats": 1500}
 SCAN, FAISS = {"scan": at_least(20)}, {"faiss": at_least(10)}
 LIMIT, FORMULA, NO_SLOWER = {"limit": at_most(1)}, {"formula": at_most(1)}, {"scan": at_most(1.1)}
+BUSY: Facts = {"data": "random", "compare": "cost", "busy": True}
 SUITE = Suite(
     defaults={
         "n": 10_000_000,
@@ -37,6 +38,8 @@ SUITE = Suite(
         "count": 10_000,
         "change": "add",
         "limit": 0.05,
+        "microseconds": 0,
+        "busy": False,
     },
     quick={"n": 30_000, "n_queries": 400, "batch": 10, "repeats": 2, "count": 100, "n_hashes": 4, "hash_bits": 16},
     cases=(
@@ -90,6 +93,18 @@ SUITE = Suite(
         ),
         case("top 10 of 10M, K=2, random, one at a time", NO_SLOWER, **K2, data="random", compare="cost"),
         case("top 10 of 10M, K=2, random, 100 together", NO_SLOWER, **K2, data="random", compare="cost", together=True),
+        *(
+            case(f"{name}, random, one at a time, a busy process per core", NO_SLOWER, **shape, **BUSY)
+            for name, shape in (("top 10 of 1M, K=4", K4 | {"n": 1_000_000}), ("top 10 of 10M, K=2", K2))
+        ),
+        *(
+            case(f"top 10 of {size}, {name}, clustered, one at a time", goals, **shape, **params)
+            for size, goals, params in (
+                ("2M", {"limit": at_most(1)}, {"n": 2_000_000, "microseconds": 25}),
+                ("8M", {"scan": at_least(50)}, {"n": 8_000_000}),
+            )
+            for name, shape in (("K=2", K2), ("K=4", K4))
+        ),
         case("top 10 of 10M, K=2, learned from SIFT, one at a time", SCAN, **K2, data="sift", n_queries=4000),
         case("within 3, 10M, K=2, learned from SIFT", FAISS, **K2, **SINGLE_RADIUS, data="sift", n_queries=4000),
         case("top 10 of 10M, K=4, learned from SIFT, one at a time", SCAN, **K4, data="sift", n_queries=4000),

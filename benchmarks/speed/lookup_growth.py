@@ -23,6 +23,7 @@ def rows(run: Run) -> Iterator[Row]:
         n_symbols, arity = SHAPES[key["shape"]]
         params = {"n_symbols": n_symbols, "arity": arity, "n": key["n"], "n_queries": 4000, "data": "clustered"}
         params |= {"k": 10, "compare": "speedup", "together": key["together"], "batch": BATCH, "repeats": repeats}
+        params |= {"busy": False, "microseconds": 0}
         outcome = nearest(Case("", params), run.data)
         samples = {name: [t / BATCH for t in times] for name, times in outcome.samples["thread"].items()}
         yield Row(key, {"agree": outcome.agree, "samples": samples})
