@@ -206,3 +206,11 @@ def test_a_full_disk_is_a_storage_error(hasher, tmp_path, monkeypatch):
     with pytest.raises(StorageError, match="No space left on device"):
         hasher.save(tmp_path / "hasher.safetensors")
     assert os.listdir(tmp_path) == []
+
+
+def test_the_warning_of_a_field_that_no_item_has_is_short():
+    with Collection.create(":memory:", metric="euclidean") as items:
+        items.add([[1.0, 2.0]], metadata=[{"a": 1}])
+        with pytest.warns(UserWarning, match="no item has the field") as caught:
+            assert items.count("a.b" * 6000 + " = 1") == 0
+        assert len(str(caught[0].message)) < 200

@@ -22,6 +22,9 @@ from ._replica import Replica
 from ._schema import Counters
 from .filters import parse
 
+MAX_SHOWN = 100
+"""Characters of a field's name in a warning."""
+
 MAX_ENTRIES = 1024
 MAX_BYTES = 128 << 20
 ENTRY_BYTES = 1024
@@ -74,7 +77,7 @@ class FilterCache:
             entry = _evaluated(entry, connection, replica, condition, parameters, counters.next_number)
             if counters.n_items:
                 unknown = sorted(path for path in tested_fields(tree) if not self._is_known(connection, path, counters))
-                entry = replace(entry, unknown=tuple(field_name(path) for path in unknown))
+                entry = replace(entry, unknown=tuple(_shown(field_name(path)) for path in unknown))
             self._put(expression, entry)
         return entry
 
@@ -140,3 +143,8 @@ def _bits(ids: I64, numbers: I64, excluded: bool) -> U8:
         places = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
         passing[places[ids[places] == numbers]] = not excluded
     return np.packbits(passing, bitorder="little")
+
+
+def _shown(name: str) -> str:
+    """The name of a field for a warning, which is no longer for a hostile filter."""
+    return name if len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
