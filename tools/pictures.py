@@ -21,7 +21,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.model_selection import train_test_split
 
-from rankhash import JRSH, LSH, RSH, SRSH, FlatIndex, Hasher, near_texts
+from rankhash import JRSH, LSH, RSH, SRSH, CrossJRSH, FlatIndex, Hasher, near_texts
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -209,6 +209,27 @@ def labels() -> Any:
     return figure
 
 
+def views() -> Any:
+    """Upper halves of handwritten digits, and the lower halves that their codes find first; wrong ones in a frame."""
+    X, y = load_digits(return_X_y=True)
+    base, queries, classes, wanted = train_test_split(X, y, test_size=300, random_state=0)
+    hasher = CrossJRSH(n_bits=32, random_state=0).fit({"upper": base[:, :32], "lower": base[:, 32:]}, classes)
+    index = FlatIndex(hasher.layout_)
+    index.add(hasher.encode(base[:, 32:], view="lower"))
+    found = index.search(hasher.encode(queries[:4, :32], view="upper"), k=10).ids
+    figure, axes = plt.subplots(4, 11, figsize=(9, 2.4))
+    for row, query in zip(axes, range(4), strict=True):
+        shown = [(queries[query, :32], True)]
+        shown += [(base[i, 32:], classes[i] == wanted[query]) for i in found[query]]
+        for axis, (half, right) in zip(row, shown, strict=True):
+            axis.set(xticks=[], yticks=[])
+            axis.spines[:].set(visible=not right, color="#d55e00", linewidth=2)
+            axis.imshow(half.reshape(4, 8), cmap="gray_r")
+    axes[0, 0].set_title("query")
+    axes[0, 5].set_title("lower halves, nearest codes first")
+    return figure
+
+
 def copies() -> Any:
     """How similar the docstrings of NumPy are, of the pairs that share half of their runs of five characters."""
     names: dict[str, Any] = {}
@@ -231,6 +252,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "hardening": hardening,
     "quality": quality,
     "labels": labels,
+    "views": views,
     "copies": copies,
 }
 
