@@ -22,7 +22,8 @@ void define_cells(nb::module_& m) {
       .def(nb::new_([](bool product, int64_t depth, const In<float, 3>& centroids, const In<float, 1>& squares,
                        const In<float, 3>& axes, const In<int32_t, 1>& first_axis, const In<float, 2>& decoder,
                        const In<float, 2>& centers, const In<float, 1>& scales, const In<float, 1>& radii,
-                       const std::optional<In<float, 3>>& offsets, const In<int64_t, 1>& first_block,
+                       const std::optional<In<float, 3>>& offsets, const std::optional<In<float, 1>>& lows,
+                       const std::optional<In<float, 1>>& steps, const In<int64_t, 1>& first_block,
                        const In<int32_t, 1>& sizes, const In<uint8_t, 3>& blocks, const In<uint32_t, 2>& rows) {
              return CellsView{metric_of(product),
                               depth,
@@ -38,13 +39,16 @@ void define_cells(nb::module_& m) {
                               scales.data(),
                               radii.data(),
                               data_or_null(offsets),
+                              data_or_null(lows),
+                              data_or_null(steps),
                               first_block.data(),
                               sizes.data(),
                               blocks.data(),
                               rows.data()};
            }),
            "product"_a, "depth"_a, "centroids"_a, "squares"_a, "axes"_a, "first_axis"_a, "decoder"_a, "centers"_a,
-           "scales"_a, "radii"_a, "offsets"_a.none(), "first_block"_a, "sizes"_a, "blocks"_a, "rows"_a);
+           "scales"_a, "radii"_a, "offsets"_a.none(), "lows"_a.none(), "steps"_a.none(), "first_block"_a, "sizes"_a,
+           "blocks"_a, "rows"_a);
   m.def(
       "search_rows",
       [](const RowsView& rows, const std::optional<In<int64_t, 1>>& row_ids, bool product,
@@ -69,17 +73,17 @@ void define_cells(nb::module_& m) {
       "search_cells",
       [](const CellsView& cells, const RowsView& rows, const std::optional<In<int64_t, 1>>& row_ids,
          const std::optional<In<uint8_t, 1>>& passing, const In<float, 2>& points, const In<float, 2>& queries,
-         int64_t k, float effort, int exponent, int64_t n_candidates, float usual, float far, int growth, int n_threads,
-         const Out<int64_t, 2>& ids, const Out<float, 2>& distances) {
-        const CellSearch search{k,        effort, exponent, n_candidates, usual, far, growth, data_or_null(passing),
-                                n_threads};
+         int64_t k, float effort, int exponent, int64_t n_candidates, float usual, float far, int growth, float slack,
+         int n_threads, const Out<int64_t, 2>& ids, const Out<float, 2>& distances) {
+        const CellSearch search{k,   effort, exponent, n_candidates,          usual,
+                                far, growth, slack,    data_or_null(passing), n_threads};
         Interruptible released;
         const CellStats stats = search_cells(cells, rows, {data_or_null(row_ids)}, search, points.data(),
                                              queries.data(), queries.shape(0), ids.data(), distances.data());
         return std::tuple(stats.cells, stats.codes, stats.hits, stats.candidates);
       },
       "cells"_a, "rows"_a, "row_ids"_a.none(), "passing"_a.none(), "points"_a, "queries"_a, "k"_a, "effort"_a,
-      "exponent"_a, "n_candidates"_a, "usual"_a, "far"_a, "growth"_a, "n_threads"_a, "ids"_a, "distances"_a);
+      "exponent"_a, "n_candidates"_a, "usual"_a, "far"_a, "growth"_a, "slack"_a, "n_threads"_a, "ids"_a, "distances"_a);
   m.def(
       "assign_cells",
       [](const In<float, 2>& x, const In<float, 3>& centroids, const In<float, 1>& squares, int n_threads,

@@ -177,7 +177,7 @@ std::string cells(int n_symbols, int depth) {
     std::vector<int64_t> ids(40 * 10);
     std::vector<float> distances(40 * 10);
     for (const float effort : {4.0f, 1000.0f}) {
-      search_cells(view, stored, {nullptr}, {10, effort, 4, 25, 0.5f * depth, 3.0f * depth, 2, nullptr, 1},
+      search_cells(view, stored, {nullptr}, {10, effort, 4, 25, 0.5f * depth, 3.0f * depth, 2, 1.2f, nullptr, 1},
                    queries.data(), queries.data(), 40, ids.data(), distances.data());
       out += raw(ids) + raw(distances);
     }

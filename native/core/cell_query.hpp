@@ -7,9 +7,10 @@
 #pragma once
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/aligned.hpp"
-#include "core/cells.hpp"
+#include "core/cell_ranking.hpp"
 #include "core/tiles.hpp"
 
 namespace rankhash {
@@ -29,24 +30,20 @@ class CellQuery {
         ids_(ids),
         search_(search),
         kernels_(active_kernels()),
+        ranking_(cells, search),
         bytes_(cells.offsets ? table_bytes() : 0) {}
 
-  struct Probe {
-    float key;  // |q - c|² - |q|², or -q·c
-    int cell;
-    bool operator<(const Probe& other) const { return key != other.key ? key < other.key : cell < other.cell; }
-  };
-
-  // Chooses the cells; `keys` is room for a number per cell.
-  void begin(const CellQueryInput& input, float* keys) {
+  // Chooses the cells.
+  void begin(const CellQueryInput& input, const CellRoom& room) {
     input_ = input;
     shared_.clear();
-    rank_cells(keys);
+    ranking_.rank(input.point, input.scores, room);
+    n_candidates_ = ranking_.n_candidates();
     choose_scale();
     reset();
   }
 
-  const std::vector<Probe>& probes() const { return probes_; }
+  const std::vector<Probe>& probes() const { return ranking_.probes(); }
 
   void finish(int64_t* ids, float* distances) { rerank(ids, distances); }
 
@@ -55,70 +52,11 @@ class CellQuery {
  private:
   struct Candidate {
     uint32_t place;
-    uint8_t level;
+    uint16_t bucket;
   };
-  static constexpr float kFarthest = 1e38f;
-  static constexpr double kMostCandidates = 1e15;
-  static constexpr float kPrecise = 1.0f / 64;
-  static constexpr int kLevels = 256;
-  static constexpr int kTop = 254;       // the highest level that can be a candidate
-  static constexpr int kRoomBelow = 12;  // levels
-
-  // ---- which cells ------------------------------------------------------------------------------------------------
-
-  void rank_cells(float* keys) {
-    float least = std::numeric_limits<float>::infinity(), most = -least;
-    int first = 0;
-    for (int c = 0; c < cells_.n_cells; ++c) {
-      keys[c] = cells_.squares[c] + input_.scores[c];
-      if (!(std::abs(keys[c]) < kFarthest)) keys[c] = kFarthest;  // infinite, or no number
-      if (keys[c] < least) least = keys[c], first = c;
-      most = std::max(most, keys[c]);
-    }
-    square_ = 0;
-    for (int64_t j = 0; j < cells_.depth; ++j) square_ += input_.point[j] * input_.point[j];
-    const float nearest = std::max(least + square_, std::numeric_limits<float>::min());
-    keys_are_precise_ = nearest > square_ * kPrecise;
-    go_far((least + square_) / cells_.radii[first]);
-    const float threshold = key_threshold(keys, least, most, nearest);
-    probes_.clear();
-    for (int c = 0; c < cells_.n_cells; ++c)
-      if (keys[c] <= threshold) probes_.push_back({keys[c], c});
-    std::sort(probes_.begin(), probes_.end());
-    size_t kept = 1;
-    while (kept < probes_.size() && is_worth(static_cast<float>(kept + 1), probes_[kept].key, nearest)) ++kept;
-    probes_.resize(kept);
-  }
-
-  void go_far(float unlikeness) {
-    const float ratio = std::max(std::min(search_.far, unlikeness) / search_.usual, 1.0f);
-    float factor = 1;
-    for (int i = 0; i < search_.growth; ++i) factor *= ratio;
-    effort_ = search_.effort * factor * factor;
-    const double candidates = std::min(static_cast<double>(search_.n_candidates) * factor, kMostCandidates);
-    n_candidates_ = std::max(static_cast<int64_t>(candidates), search_.k);
-  }
-
-  // Whether rank · (D / D_0)^exponent is at most the effort; it grows with the rank and the key.
-  bool is_worth(float rank, float key, float nearest) const {
-    const float ratio = std::max(key + square_, nearest) / nearest;  // of squared distances
-    for (int e = 0; e < search_.exponent; e += 2) rank *= ratio;
-    return rank <= effort_;
-  }
-
-  // No cell with a larger key is worth scanning, and few others are not.
-  float key_threshold(const float* keys, float least, float most, float nearest) const {
-    int counts[kLevels] = {};
-    const float width = (most - least) / (kLevels - 1);
-    if (!(width > 0) || !std::isfinite(width)) return most;
-    const float scale = 1 / width;
-    for (int c = 0; c < cells_.n_cells; ++c) ++counts[static_cast<int>((keys[c] - least) * scale)];
-    int64_t before = 0;
-    int bucket = 0;
-    for (; bucket < kLevels; before += counts[bucket++])
-      if (!is_worth(static_cast<float>(before + 1), least + static_cast<float>(bucket - 1) * width, nearest)) break;
-    return least + static_cast<float>(bucket) * width;
-  }
+  static constexpr int kBuckets = 512;         // of levels
+  static constexpr int kLevelsPerSymbol = 16;  // of the limit, on average: a quarter of the highest entry
+  static constexpr int kFewSymbols = 16;       // fewer may have entries near the limit, which must fit
 
   // ---- distances of codes as levels -------------------------------------------------------------------------------
 
@@ -126,7 +64,7 @@ class CellQuery {
   // nearest centroid; then it is computed from the differences.
   float distance_to(const Probe& probe) const {
     if (cells_.metric == Metric::kNegativeProduct) return probe.key;
-    if (keys_are_precise_) return std::max(probe.key + square_, 0.0f);
+    if (ranking_.keys_are_precise()) return std::max(probe.key + ranking_.square(), 0.0f);
     const float* center = cells_.centers + static_cast<int64_t>(probe.cell) * cells_.depth;
     return kernels_.squared_distance[kFloat32](input_.point, center, cells_.depth, 1);
   }
@@ -136,24 +74,30 @@ class CellQuery {
   }
 
   // level = (distance - base) · scale. First so coarse that every sum of the first cells fits, to see where the limit
-  // lies among their codes; then so fine that this limit is near the top.
+  // lies among their codes; then so fine that this limit is near the level `wanted`.
   void choose_scale() {
+    const int wanted = few_symbols() ? kMostLevel : kLevelsPerSymbol * cells_.n_symbols;
+    shift_ = 0;
+    while (wanted + wanted / 8 >= kBuckets << shift_) ++shift_;
     float least = std::numeric_limits<float>::infinity(), most = -least;
-    size_t n_first = 0;
-    for (int64_t seen = 0; n_first < probes_.size() && seen < 2 * n_candidates_; ++n_first) {
-      const auto [low, high] = range_of(probes_[n_first]);
+    size_t n_first = 0, n_seen = 0;
+    for (int64_t seen = 0; n_seen < probes().size(); ++n_seen) {
+      if (seen < 2 * n_candidates_) n_first = n_seen + 1;
+      else if (cells_.offsets) break;  // their ranges take long
+      const auto [low, high] = range_of(probes()[n_seen]);
       least = std::min(least, low);
       most = std::max(most, high);
-      seen += cells_.sizes[probes_[n_first].cell];
+      seen += cells_.sizes[probes()[n_seen].cell];
     }
     set_coarse_scale(least, most);
     reset();
     counting_ = true;
-    for (size_t i = 0; i < n_first; ++i) scan(probes_[i]);
+    for (size_t i = 0; i < n_first || (i < n_seen && n_below_ < n_candidates_); ++i) scan(probes()[i]);
     counting_ = false;
-    if (n_below_ >= n_candidates_) return set_scale(least, scale_ * 240 / static_cast<float>(limit_ + 2));
-    for (size_t i = n_first; i < probes_.size(); ++i) {  // too few of the first: everything may be needed
-      const auto [low, high] = range_of(probes_[i]);
+    if (n_below_ >= n_candidates_)
+      return set_scale(least, scale_ * static_cast<float>(wanted) / static_cast<float>(limit() + 1));
+    for (size_t i = n_seen; i < probes().size(); ++i) {  // too few of the first: everything may be needed
+      const auto [low, high] = range_of(probes()[i]);
       least = std::min(least, low);
       most = std::max(most, high);
     }
@@ -162,25 +106,37 @@ class CellQuery {
 
   // So coarse that no level is above the highest one, though entries are rounded.
   void set_coarse_scale(float least, float most) {
-    const int levels = std::max(kTop - kRoomBelow - cells_.n_symbols / 2 - 1, 16);
+    const int levels = few_symbols() ? kMostLevel : (kBuckets << shift_) * 7 / 8 - cells_.n_symbols / 2 - 2;
     set_scale(least, static_cast<float>(levels) / std::max(most - least, 1e-30f));
   }
 
   // Room is left below for cells behind the first ones that hold nearer codes.
   void set_scale(float least, float scale) {
     scale_ = scale;
-    base_ = least - static_cast<float>(kRoomBelow) / scale;
+    base_ = least - static_cast<float>((kBuckets << shift_) / 32) / scale;
   }
 
+  bool few_symbols() const { return cells_.n_symbols < kFewSymbols; }
+
+  // The highest level of a candidate.
+  int limit() const { return ((limit_ + 1) << shift_) - 1; }
+
   // The smallest and the largest distance that a code of the cell can have.
-  std::pair<float, float> range_of(const Probe& probe) const {
-    const float scale = cells_.scales[probe.cell];
-    const float* offsets = offsets_of(probe.cell);
-    float low = distance_to(probe), high = low;
+  std::pair<float, float> range_of(const Probe& probe) {
+    const int cell = probe.cell;
+    const float distance = distance_to(probe) + low_of(cell);
+    const auto [low, high] = cells_.offsets ? range_of_tables(offsets_of(cell), cells_.scales[cell])
+                                            : std::pair(shared_tables(cell).low, shared_tables(cell).high);
+    return {distance + low, distance + high};
+  }
+
+  // The smallest and the largest sum of factor · tables + offsets.
+  std::pair<float, float> range_of_tables(const float* offsets, float factor) const {
+    float low = 0, high = 0;
     for (int s = 0; s < cells_.n_symbols; ++s) {
       float least = std::numeric_limits<float>::infinity(), most = -least;
       for (int v = s * kPanel; v < (s + 1) * kPanel; ++v) {
-        const float value = scale * input_.tables[v] + (offsets ? offsets[v] : 0.0f);
+        const float value = factor * input_.tables[v] + (offsets ? offsets[v] : 0.0f);
         least = std::min(least, value);
         most = std::max(most, value);
       }
@@ -191,9 +147,9 @@ class CellQuery {
   }
 
   void reset() {
-    std::fill(counts_, counts_ + kLevels, 0);
+    std::fill(counts_, counts_ + kBuckets, 0);
     n_below_ = 0;
-    limit_ = kTop;
+    limit_ = kBuckets - 1;
     found_.clear();
   }
 
@@ -217,19 +173,21 @@ class CellQuery {
     const int cell = probe.cell;
     if (!cells_.sizes[cell]) return;
     const auto [tables, least] = tables_of(cell);
-    const float start = std::max((distance_to(probe) + least - base_) * scale_ + 0.5f, 0.0f);
-    if (!(start < static_cast<float>(limit_ + 1))) return;
+    const float start = std::max((distance_to(probe) + low_of(cell) + least - base_) * scale_ + 0.5f, 0.0f);
+    if (!(start < static_cast<float>(limit() + 1))) return;
     const int used = cells_.sizes[cell] % kCellBlock;
     CellTask task{block_of(cell),
                   tables,
                   n_blocks(cell),
-                  cells_.n_pairs(),
+                  cells_.n_symbols / 2,
+                  cells_.lows != nullptr,
+                  correction_factor(cell),
                   used ? (1u << used) - 1 : ~0u,
-                  static_cast<uint8_t>(start),
-                  static_cast<uint8_t>(limit_),
+                  static_cast<uint16_t>(start),
+                  static_cast<uint16_t>(limit()),
                   this,
                   nullptr};
-    task.on_hits = [](void* self, int block, uint32_t hits, const uint8_t* levels) {
+    task.on_hits = [](void* self, int block, uint32_t hits, const uint16_t* levels) {
       return static_cast<CellQuery*>(self)->take(block, hits, levels);
     };
     first_place_ = cells_.first_block[cell] * kCellBlock;
@@ -239,33 +197,40 @@ class CellQuery {
   }
 
  private:
-  size_t table_bytes() const { return static_cast<size_t>(cells_.n_pairs() + 1) / 2 * 4 * 2 * kPanel; }
+  size_t table_bytes() const { return static_cast<size_t>(cells_.n_symbols + 3) / 4 * 4 * 2 * kPanel; }
 
   // A cell's tables as levels, and the distance that level 0 of all of them stands for, beside that of the centroid.
   std::pair<const uint8_t*, float> tables_of(int cell) {
-    const float factor = cells_.scales[cell];
     if (cells_.offsets) {
-      const float least =
-          kernels_.level_tables(input_.tables, offsets_of(cell), factor, scale_, cells_.n_symbols, bytes_.data());
+      const float least = kernels_.level_tables(input_.tables, offsets_of(cell), cells_.scales[cell], scale_,
+                                                cells_.n_symbols, bytes_.data());
       return {bytes_.data(), least};
     }
-    const SharedTables& tables = shared_tables(factor);
+    SharedTables& tables = shared_tables(cell);
+    if (tables.scale != scale_) fill(tables);
     return {tables.bytes.data(), tables.least};
   }
 
+  // Levels that a correction adds, in 256ths per unit of its byte.
+  uint16_t correction_factor(int cell) const {
+    return static_cast<uint16_t>(std::min(step_of(cell) * scale_ * 256 + 0.5f, 65535.0f));
+  }
+  float low_of(int cell) const { return cells_.lows ? cells_.lows[cell] : 0.0f; }
+  float step_of(int cell) const { return cells_.steps ? cells_.steps[cell] : 0.0f; }
+
   struct SharedTables {
-    float factor, scale, least;
+    float factor, step;  // of the cells
+    float low, high;     // the smallest and the largest sum of entries
+    float scale, least;  // of the levels, and the sum that level 0 stands for
     AlignedVector<uint8_t> bytes;
   };
 
-  const SharedTables& shared_tables(float factor) {
+  SharedTables& shared_tables(int cell) {
+    const float factor = cells_.scales[cell], step = step_of(cell);
     for (SharedTables& known : shared_)
-      if (known.factor == factor) {
-        if (known.scale != scale_) fill(known);
-        return known;
-      }
-    shared_.push_back({factor, 0, 0, AlignedVector<uint8_t>(table_bytes())});
-    fill(shared_.back());
+      if (known.factor == factor && known.step == step) return known;
+    const auto [low, high] = range_of_tables(nullptr, factor);
+    shared_.push_back({factor, step, low, high + 255 * step, 0, 0, AlignedVector<uint8_t>(table_bytes())});
     return shared_.back();
   }
 
@@ -275,56 +240,71 @@ class CellQuery {
     tables.scale = scale_;
   }
 
-  // The limit is the lowest level up to which there are n_candidates_ codes.
-  uint8_t take(int block, uint32_t hits, const uint8_t* levels) {
+  // The limit is the lowest bucket up to which there are n_candidates_ codes.
+  uint16_t take(int block, uint32_t hits, const uint16_t* levels) {
     const int64_t place = first_place_ + block * kCellBlock;
     for (; hits; hits &= hits - 1) {
       const int i = std::countr_zero(hits);
       if (search_.passing && !passes(search_.passing, cells_.rows[place + i])) continue;
-      ++counts_[levels[i]];
+      const int bucket = levels[i % 2 * (kCellBlock / 2) + i / 2] >> shift_;
+      ++counts_[bucket];
       ++n_below_;
-      if (!counting_) found_.push_back({static_cast<uint32_t>(place + i), levels[i]});
+      if (!counting_) found_.push_back({static_cast<uint32_t>(place + i), static_cast<uint16_t>(bucket)});
     }
     while (limit_ && n_below_ - counts_[limit_] >= n_candidates_) n_below_ -= counts_[limit_--];
-    return static_cast<uint8_t>(limit_);
+    return static_cast<uint16_t>(limit());
   }
 
   // ---- candidates -------------------------------------------------------------------------------------------------
 
   void rerank(int64_t* ids, float* distances) {
     stats_.hits += found_.size();
-    size_t kept = 0;
-    for (const Candidate& candidate : found_)
-      if (candidate.level <= limit_) found_[kept++] = candidate;
-    found_.resize(kept);
-    stats_.candidates += kept;
     HeapTopK<float> nearest(search_.k, std::numeric_limits<float>::infinity());
+    order_candidates();
     rows_.size ? by_rows(nearest) : by_codes(nearest);
     write_row(nearest.finish(), search_.k, ids, distances);
   }
 
-  void by_rows(HeapTopK<float>& nearest) const {
+  // The candidates in the order of their buckets: a counting sort, for which the counts are known.
+  void order_candidates() {
+    int32_t next[kBuckets], sum = 0;
+    for (int b = 0; b <= limit_; ++b) next[b] = std::exchange(sum, sum + counts_[b]);
+    candidates_.resize(sum);
+    for (const Candidate& found : found_)
+      if (found.bucket <= limit_) candidates_[next[found.bucket]++] = found;
+  }
+
+  // Nearest codes first, until codes are so much farther than the k-th nearest vector so far that no other one can be
+  // expected among the nearest.
+  void by_rows(HeapTopK<float>& nearest) {
     constexpr size_t kAhead = 8;
     const RowDistances distance(rows_, cells_.metric, input_.query);
-    const size_t n = found_.size();
-    for (size_t i = 0; i < std::min(kAhead, n); ++i) distance.prefetch(cells_.rows[found_[i].place]);
-    for (size_t i = 0; i < n; ++i) {
-      if (i + kAhead < n) distance.prefetch(cells_.rows[found_[i + kAhead].place]);
-      const int64_t row = cells_.rows[found_[i].place];
+    const size_t n = candidates_.size();
+    const bool stops = std::isfinite(search_.slack);
+    for (size_t i = 0; i < std::min(kAhead, n); ++i) distance.prefetch(cells_.rows[candidates_[i].place]);
+    size_t i = 0;
+    for (; i < n; ++i) {
+      const float away = static_cast<float>(candidates_[i].bucket << shift_) / scale_ + base_;
+      if (stops && away > search_.slack * nearest.limit()) break;
+      if (i + kAhead < n) distance.prefetch(cells_.rows[candidates_[i + kAhead].place]);
+      const int64_t row = cells_.rows[candidates_[i].place];
       const float d = distance(row);
       if (d <= nearest.limit()) nearest.push(d, ids_[row]);
     }
+    stats_.candidates += static_cast<int64_t>(i);
   }
 
   // Sums of the table entries themselves, instead of their levels.
-  void by_codes(HeapTopK<float>& nearest) const {
-    for (const Candidate& candidate : found_) {
+  void by_codes(HeapTopK<float>& nearest) {
+    stats_.candidates += static_cast<int64_t>(candidates_.size());
+    for (const Candidate& candidate : candidates_) {
       const Probe& probe = probe_of(candidate.place);
       const uint8_t* block = cells_.blocks + int64_t{candidate.place} / kCellBlock * cells_.n_pairs() * kCellBlock;
       const uint8_t* pairs = block + candidate.place % kCellBlock;
       const float scale = cells_.scales[probe.cell];
       const float* offsets = offsets_of(probe.cell);
-      float sum = distance_to(probe);
+      float sum = distance_to(probe) + low_of(probe.cell);
+      if (cells_.lows) sum += step_of(probe.cell) * pairs[cells_.n_symbols / 2 * kCellBlock];
       for (int s = 0; s < cells_.n_symbols; ++s) {
         const int entry = s * kPanel + (pairs[s / 2 * kCellBlock] >> (s % 2 * 4) & 15);
         sum += scale * input_.tables[entry] + (offsets ? offsets[entry] : 0.0f);
@@ -337,11 +317,11 @@ class CellQuery {
 
   // Candidates stand in the order of the probes they come from.
   const Probe& probe_of(uint32_t place) const {
-    for (const Probe& probe : probes_) {
+    for (const Probe& probe : probes()) {
       const int64_t first = cells_.first_block[probe.cell] * kCellBlock;
       if (place >= first && place < first + cells_.sizes[probe.cell]) return probe;
     }
-    return probes_.front();
+    return probes().front();
   }
 
   const CellsView& cells_;
@@ -349,21 +329,19 @@ class CellQuery {
   const RowIds& ids_;
   const CellSearch& search_;
   const Kernels& kernels_;
-  float effort_ = 0;
+  CellRanking ranking_;
   int64_t n_candidates_ = 0;
   CellQueryInput input_{};
-  float square_ = 0;  // |point|²
-  bool keys_are_precise_ = false;
-  std::vector<Probe> probes_;
   float base_ = 0, scale_ = 0;
   AlignedVector<uint8_t> bytes_;      // the tables of a cell as levels
   std::vector<SharedTables> shared_;  // those of all cells of a scale, if cells have no offsets
   int64_t first_place_ = 0;           // of the cell that is scanned
   bool counting_ = false;             // hits are counted only
-  int limit_ = kTop;
-  int64_t n_below_ = 0;  // codes found at levels up to limit_
-  int64_t counts_[kLevels] = {};
-  std::vector<Candidate> found_;
+  int shift_ = 0;                     // a bucket has 2^shift_ levels
+  int limit_ = kBuckets - 1;          // the last bucket of candidates
+  int64_t n_below_ = 0;               // codes found in buckets up to limit_
+  int32_t counts_[kBuckets] = {};
+  std::vector<Candidate> found_, candidates_;
   CellStats stats_;
 };
 

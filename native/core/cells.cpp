@@ -68,10 +68,11 @@ CellStats search_cells(const CellsView& cells, const RowsView& rows, const RowId
     fill_tables(cells, tile_points, count, tables.data());
     std::vector<CellQuery> tile_of_queries(count, CellQuery(cells, rows, ids, search));
     std::vector<float> keys(cells.n_cells);
+    std::vector<int32_t> places(cells.n_cells + 32);
     for (int64_t q = 0; q < count; ++q)
       tile_of_queries[q].begin({tile_points + q * cells.depth, queries + (first + q) * cells.depth,
                                 scores.data() + q * width, tables.data() + q * table},
-                               keys.data());
+                               {keys.data(), places.data()});
     scan_by_cell(tile_of_queries, cells.n_cells);
     for (int64_t q = 0; q < count; ++q) {
       tile_of_queries[q].finish(out_ids + (first + q) * search.k, out_distances + (first + q) * search.k);

@@ -1,9 +1,14 @@
 // Search of codes that are grouped in cells, each around a centroid, and re-ranking of the best by true distances.
 //
-//   vector x in cell c:  x ≈ c + scale(c) · Σ_s decoder[s][symbol s]     codes describe what x is away from its
-//   centroid |q - x|²  ≈  |q - c|²  +  Σ_s (scale(c) · -2q·decoder[s][symbol]  +  offsets[c][s][symbol])
-//                                    one table for all cells                 2 scale(c) · c·decoder + scale(c)² ·
-//                                    length
+//   vector x in cell c:  x ≈ x̂ = c + r̂,  r̂ = scale(c) · Σ_s decoder[s][symbol s]
+//   |q - x|²  ≈  |q - c|²  -  2q·r̂  +  correction(x)
+//
+// -2q·r̂ is a sum of table entries that all cells of a scale share. The correction does not depend on the query. It
+// comes in one of two forms:
+//   a byte of the code:      low(c) + step(c) · byte  ≈  2x·r̂ - |x - c|², with which the distance of x itself is 0
+//   offsets of each cell:    Σ_s offsets[c][s][symbol] = 2c·r̂ + |r̂|², added to the tables before these are rounded
+// Offsets take a table per cell and query. They are for dense clusters far from the centre of all vectors, where -2q·r̂
+// and the correction are much larger than their sum.
 //
 // Scales make dense cells as well described as sparse ones. The decoder rows of a symbol lie in a few directions, its
 // axes: a query is multiplied with all axes once, and the products with a symbol's rows are sums over its own axes.
@@ -20,7 +25,7 @@ struct CellsView {
   int n_cells;
   const float* centroids;      // panels of factor · centroid, kPanel cells each; those behind n_cells are 0
   const float* squares;        // per cell: |c|², or 0
-  int n_symbols;               // of a code, even
+  int n_symbols;               // of a code, even, without the byte of the correction
   const float* axes;           // panels of factor · axis, kPanel axes each
   int n_axes;                  // rounded up to whole panels
   const int32_t* first_axis;   // per symbol, and the end of the last one
@@ -28,13 +33,15 @@ struct CellsView {
   const float* centers;        // the centroids themselves, n_cells × depth
   const float* scales;         // per cell
   const float* radii;          // per cell: mean squared distance of its vectors from the centroid, above 0
-  const float* offsets;        // per cell: n_symbols × kPanel; null for inner products
+  const float* offsets;        // per cell: n_symbols × kPanel, or null
+  const float* lows;           // per cell, or null: codes have a last byte, the correction low + step · byte
+  const float* steps;          // per cell, the same for all cells of a scale
   const int64_t* first_block;  // per cell
   const int32_t* sizes;        // per cell: codes
   const uint8_t* blocks;       // kCellBlock codes each
   const uint32_t* rows;        // per place in the blocks: the row of the vector
 
-  int n_pairs() const { return n_symbols / 2; }
+  int n_pairs() const { return n_symbols / 2 + (lows != nullptr); }
 };
 
 // The cell of rank r (0 is the nearest) at the distance D_r of the query is scanned if (r + 1) · (D_r / D_0)^exponent
@@ -49,6 +56,7 @@ struct CellSearch {
   int64_t n_candidates;
   float usual, far;
   int growth;              // 0: all queries go equally far
+  float slack;             // codes are not re-ranked beyond slack times the distance of the k-th nearest so far
   const uint8_t* passing;  // which rows may be found, or null
   int n_threads;
 };

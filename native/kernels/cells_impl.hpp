@@ -35,6 +35,48 @@ static void panel_dots(const float* panels, int64_t n_panels, int64_t depth, con
   }
 }
 
+static KeyRange cell_keys(const float* squares, const float* scores, int n, float farthest, float* keys) {
+  const Floats far = fill_floats(farthest), near = fill_floats(-farthest);
+  Floats least = far, most = near;
+  const auto add = [&](int c) RANKHASH_INLINE {
+    const Floats key = load_floats(squares + c) + load_floats(scores + c);
+    const Floats kept = choose(greater(far, key) & greater(key, near), key, far);
+    store_floats(keys + c, kept);
+    least = choose(greater(least, kept), kept, least);
+    most = choose(greater(kept, most), kept, most);
+  };
+  int c = 0;
+  for (; c + kLanes <= n; c += kLanes) add(c);
+  float lows[kLanes], highs[kLanes];
+  store_floats(lows, least);
+  store_floats(highs, most);
+  KeyRange range{lows[0], highs[0]};
+  for (int i = 1; i < kLanes; ++i) {
+    range.least = lows[i] < range.least ? lows[i] : range.least;
+    range.most = highs[i] > range.most ? highs[i] : range.most;
+  }
+  for (; c < n; ++c) {
+    const float key = squares[c] + scores[c];
+    keys[c] = key < farthest && key > -farthest ? key : farthest;
+    range.least = keys[c] < range.least ? keys[c] : range.least;
+    range.most = keys[c] > range.most ? keys[c] : range.most;
+  }
+  return range;
+}
+
+static int keys_at_most(const float* keys, int n, float bound, int32_t* places) {
+  const Floats limit = fill_floats(bound);
+  int count = 0, c = 0;
+  for (; c + kLanes <= n; c += kLanes) {
+    // four signs per lane
+    for (uint32_t hits = ~byte_signs(greater(load_floats(keys + c), limit)) & 0x88888888u; hits; hits &= hits - 1)
+      places[count++] = c + __builtin_ctz(hits) / 4;
+  }
+  for (; c < n; ++c)
+    if (keys[c] <= bound) places[count++] = c;
+  return count;
+}
+
 static float level_tables(const float* tables, const float* offsets, float factor, float step, int n_symbols,
                           uint8_t* bytes) {
   static_assert(kPanelVectors == 2);
@@ -62,42 +104,91 @@ static float level_tables(const float* tables, const float* offsets, float facto
 
 constexpr int kPairsTogether = sizeof(Wide) / kCellBlock;
 
-// The sums of one block of kCellBlock codes, saturated at 255. Tables of two pairs take 128 bytes: those of the lower
-// halves, then those of the upper ones.
-RANKHASH_INLINE static inline Bits sum_cell_block(const uint8_t* block, const uint8_t* tables, int n_pairs,
-                                                  Bits start) {
-  const auto table_of = [=](int p) RANKHASH_INLINE { return tables + p / 2 * 128 + p % 2 * 32; };
-  const Wide nibble = fill_as<Wide>(0x0F0F0F0F);
-  Wide low = fill_as<Wide>(0), high = low;
+struct CellSums {
+  Bits even, odd;  // 16-bit words: those of the codes 0, 2, … and of 1, 3, …
+};
+
+// Adds the entries of both symbols of a pair, or of as many pairs as a register holds, to bytes of B blocks. Tables of
+// two pairs take 128 bytes: those of the lower halves, then those of the upper ones.
+template <int B, class V>
+RANKHASH_INLINE static inline void add_pair(const uint8_t* block, int64_t stride, const uint8_t* tables, int p,
+                                            V (&bytes)[B]) {
+  const uint8_t* table = tables + p / 2 * 128 + p % 2 * 32;
+  const V lower = load_as<V>(table), upper = load_as<V>(table + 64), nibble = fill_as<V>(0x0F0F0F0F);
+  for (int b = 0; b < B; ++b) {
+    const V codes = load_as<V>(block + b * stride + p * kCellBlock);
+    const V entries = add_bytes(look_up(lower, codes & nibble), look_up(upper, shift_right16<4>(codes) & nibble));
+    bytes[b] = add_bytes(bytes[b], entries);
+  }
+}
+
+// The sums of B consecutive blocks of codes. Bytes hold the entries of two pairs at most, so that they never overflow.
+template <int B>
+RANKHASH_INLINE static inline void sum_cell_blocks(const CellTask& task, const uint8_t* block, int64_t stride,
+                                                   CellSums (&sums)[B]) {
+  const Wide low_bytes = fill_as<Wide>(0x00FF00FF), zero = fill_as<Wide>(0);
+  Wide even[B], odd[B], bytes[B];
+  for (int b = 0; b < B; ++b) even[b] = odd[b] = zero;
+  const auto widen = [&]() RANKHASH_INLINE {
+    for (int b = 0; b < B; ++b) {
+      even[b] = add_words(even[b], bytes[b] & low_bytes);
+      odd[b] = add_words(odd[b], shift_right16<8>(bytes[b]));
+    }
+  };
   int p = 0;
-  for (; p + kPairsTogether <= n_pairs; p += kPairsTogether) {
-    const Wide codes = load_as<Wide>(block + p * kCellBlock);
-    low = add_bytes_saturated(low, look_up(load_as<Wide>(table_of(p)), codes & nibble));
-    high = add_bytes_saturated(high, look_up(load_as<Wide>(table_of(p) + 64), shift_right16<4>(codes) & nibble));
+  for (; p + 2 * kPairsTogether <= task.n_pairs; p += 2 * kPairsTogether) {
+    for (int b = 0; b < B; ++b) bytes[b] = zero;
+    add_pair<B>(block, stride, task.tables, p, bytes);
+    add_pair<B>(block, stride, task.tables, p + kPairsTogether, bytes);
+    widen();
   }
-  Bits sum = add_bytes_saturated(start, fold_bytes(add_bytes_saturated(low, high)));
-  if (p < n_pairs) {
-    const Bits codes = load_as<Bits>(block + p * kCellBlock), narrow = fill_as<Bits>(0x0F0F0F0F);
-    const Bits first = look_up(load_as<Bits>(table_of(p)), codes & narrow);
-    const Bits second = look_up(load_as<Bits>(table_of(p) + 64), shift_right16<4>(codes) & narrow);
-    sum = add_bytes_saturated(sum, add_bytes_saturated(first, second));
+  if (p + kPairsTogether <= task.n_pairs) {
+    for (int b = 0; b < B; ++b) bytes[b] = zero;
+    add_pair<B>(block, stride, task.tables, p, bytes);
+    widen();
+    p += kPairsTogether;
   }
-  return sum;
+  Bits rest[B];
+  for (int b = 0; b < B; ++b) {
+    sums[b] = {fold_words(even[b]), fold_words(odd[b])};
+    rest[b] = fill_as<Bits>(0);
+  }
+  if (p < task.n_pairs) add_pair<B>(block, stride, task.tables, p, rest);
+  const Bits start = fill_as<Bits>(0x00010001u * task.start), factor = fill_as<Bits>(0x00010001u * task.factor);
+  for (int b = 0; b < B; ++b) {
+    sums[b].even = add_words(sums[b].even, rest[b] & fill_as<Bits>(0x00FF00FF));
+    sums[b].odd = add_words(sums[b].odd, shift_right16<8>(rest[b]));
+    if (task.corrected) {
+      const Bits own = load_as<Bits>(block + b * stride + task.n_pairs * kCellBlock);
+      sums[b].even = add_words_saturated(sums[b].even, multiply_high(shift_left16<8>(own), factor));
+      sums[b].odd = add_words_saturated(sums[b].odd, multiply_high(own & fill_as<Bits>(0xFF00FF00), factor));
+    }
+    sums[b].even = add_words_saturated(sums[b].even, start);
+    sums[b].odd = add_words_saturated(sums[b].odd, start);
+  }
+}
+
+template <int B>
+RANKHASH_INLINE static inline void scan_cell_blocks(const CellTask& task, int first, int64_t stride, uint16_t& limit) {
+  CellSums sums[B];
+  sum_cell_blocks<B>(task, task.blocks + first * stride, stride, sums);
+  for (int b = 0; b < B; ++b) {
+    uint32_t hits = words_at_most(sums[b].even, sums[b].odd, fill_as<Bits>(0x00010001u * limit));
+    if (first + b + 1 == task.n_blocks) hits &= task.last;
+    if (!hits) continue;
+    uint16_t levels[kCellBlock];
+    store_bits(levels, sums[b].even);
+    store_bits(levels + kCellBlock / 2, sums[b].odd);
+    limit = task.on_hits(task.context, first + b, hits, levels);
+  }
 }
 
 static void scan_cell(const CellTask& task) {
-  const int64_t block_bytes = static_cast<int64_t>(task.n_pairs) * kCellBlock;
-  const Bits start = fill_as<Bits>(0x01010101u * task.start);
-  Bits limit = fill_as<Bits>(0x01010101u * task.limit);
-  for (int b = 0; b < task.n_blocks; ++b) {
-    const Bits sums = sum_cell_block(task.blocks + b * block_bytes, task.tables, task.n_pairs, start);
-    uint32_t hits = bytes_at_most(sums, limit);
-    if (b + 1 == task.n_blocks) hits &= task.last;
-    if (!hits) continue;
-    uint8_t levels[kCellBlock];
-    store_bits(levels, sums);
-    limit = fill_as<Bits>(0x01010101u * task.on_hits(task.context, b, hits, levels));
-  }
+  const int64_t stride = static_cast<int64_t>(task.n_pairs + task.corrected) * kCellBlock;
+  uint16_t limit = task.limit;
+  int b = 0;
+  for (; b + 2 <= task.n_blocks; b += 2) scan_cell_blocks<2>(task, b, stride, limit);
+  if (b < task.n_blocks) scan_cell_blocks<1>(task, b, stride, limit);
 }
 
 constexpr int kPartials = 32;  // partial sums of a row's distance

@@ -131,22 +131,30 @@ struct PairTotals {
 // ---- Cells: codes of symbols of four bits, grouped by their nearest centroid ---------------------------------------
 //
 // A panel is 16 rows of a matrix side by side: panel[j][r] is element j of row r.
-// A block is 32 codes: byte i of pair p holds symbol 2p of code i in its lower half and symbol 2p + 1 in its upper
-// half.
+// A block is 32 codes: byte i of pair p holds symbol 2p of code i in its lower half, symbol 2p + 1 in its upper half.
+// Behind the pairs a block may have the codes' corrections, one byte each.
 constexpr int kPanel = 16;
 constexpr int kCellBlock = 32;
+constexpr int kMostLevel = 63;  // of an entry: four of them fit into a byte
 
 struct CellTask {
-  const uint8_t* blocks;  // n_blocks × n_pairs × kCellBlock
+  const uint8_t* blocks;  // n_blocks × (n_pairs, and 1 for corrections) × kCellBlock
   const uint8_t* tables;  // as level_tables writes them
   int n_blocks;
   int n_pairs;
-  uint32_t last;  // mask of the codes of the last block
-  uint8_t start;  // initial value of the sums
-  uint8_t limit;  // codes whose sum is at most this are hits
+  bool corrected;
+  uint16_t factor;  // a correction adds byte · factor / 256
+  uint32_t last;    // mask of the codes of the last block
+  uint16_t start;   // initial value of the sums
+  uint16_t limit;   // codes whose sum is at most this are hits
   void* context;
-  // Receives the hits of a block and all its sums; returns the new limit.
-  uint8_t (*on_hits)(void* context, int block, uint32_t hits, const uint8_t* sums);
+  // Receives the hits of a block and all its sums, those of the codes 0, 2, … and then those of 1, 3, …; returns the
+  // new limit.
+  uint16_t (*on_hits)(void* context, int block, uint32_t hits, const uint16_t* sums);
+};
+
+struct KeyRange {
+  float least, most;
 };
 
 enum RowType { kFloat32, kFloat16, kInt8, kRowTypes };
@@ -191,10 +199,15 @@ struct Kernels {
   // out[q][16p + r] = Σ_j panels[p][j][r] · queries[q][j], in the order of j, by fused multiply-adds.
   void (*panel_dots)(const float* panels, int64_t n_panels, int64_t depth, const float* queries, int64_t n_queries,
                      float* out, int64_t out_stride);
+  // keys = squares + scores, or `farthest` where the absolute value of that is not below it; gives the smallest and the
+  // largest.
+  KeyRange (*cell_keys)(const float* squares, const float* scores, int n, float farthest, float* keys);
+  // The places of the keys that are at most `bound`, in order; `places` has room for n + 32. Returns how many.
+  int (*keys_at_most)(const float* keys, int n, float bound, int32_t* places);
   void (*scan_cell)(const CellTask& task);
-  // Tables of levels: (t[s][v] - min_v t[s][v]) · step, rounded, at most 255, where t = factor · tables + offsets
-  // (null: 0). Every table of 16 bytes is written twice, in groups of four symbols: 0, 2, 1, 3. `bytes` has room for
-  // n_symbols rounded up to a multiple of four. Returns Σ_s min_v t[s][v], added in the order of s.
+  // Tables of levels: (t[s][v] - min_v t[s][v]) · step, rounded, at most kMostLevel, where t = factor · tables +
+  // offsets (null: 0). Every table of 16 bytes is written twice, in groups of four symbols: 0, 2, 1, 3. `bytes` has
+  // room for n_symbols rounded up to a multiple of four. Returns Σ_s min_v t[s][v], added in the order of s.
   float (*level_tables)(const float* tables, const float* offsets, float factor, float step, int n_symbols,
                         uint8_t* bytes);
   RowDistance squared_distance[kRowTypes];

@@ -30,6 +30,8 @@ extern const Kernels kernels_avx2 = {
     avx2::train,
     avx2::pair_gradient,
     avx2::panel_dots,
+    avx2::cell_keys,
+    avx2::keys_at_most,
     avx2::scan_cell,
     avx2::level_tables,
     {avx2::row_sum<avx2::AddSquare, float>, avx2::row_sum<avx2::AddSquare, uint16_t>,

@@ -30,6 +30,8 @@ extern const Kernels kernels_avx512 = {
     avx512::train,
     avx512::pair_gradient,
     avx512::panel_dots,
+    avx512::cell_keys,
+    avx512::keys_at_most,
     avx512::scan_cell,
     avx512::level_tables,
     {avx512::row_sum<avx512::AddSquare, float>, avx512::row_sum<avx512::AddSquare, uint16_t>,

@@ -30,6 +30,8 @@ extern const Kernels kernels_neon = {
     neon::train,
     neon::pair_gradient,
     neon::panel_dots,
+    neon::cell_keys,
+    neon::keys_at_most,
     neon::scan_cell,
     neon::level_tables,
     {neon::row_sum<neon::AddSquare, float>, neon::row_sum<neon::AddSquare, uint16_t>,

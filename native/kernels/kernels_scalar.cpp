@@ -30,6 +30,8 @@ extern const Kernels kernels_scalar = {
     scalar::train,
     scalar::pair_gradient,
     scalar::panel_dots,
+    scalar::cell_keys,
+    scalar::keys_at_most,
     scalar::scan_cell,
     scalar::level_tables,
     {scalar::row_sum<scalar::AddSquare, float>, scalar::row_sum<scalar::AddSquare, uint16_t>,

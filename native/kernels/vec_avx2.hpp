@@ -65,7 +65,9 @@ static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
   return byte_signs({_mm256_blendv_epi8(high, low, _mm256_set1_epi16(0x00FF))});
 }
 
-static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
+static inline Bits add_words(Bits a, Bits b) { return {_mm256_add_epi16(a.v, b.v)}; }
+static inline Bits multiply_high(Bits a, Bits b) { return {_mm256_mulhi_epu16(a.v, b.v)}; }  // words: a · b / 2¹⁶
+static inline Bits fold_words(Bits a) { return a; }  // the sums of a register's halves, if it is wider than a slice
 
 struct Floats {
   __m256 v;
@@ -77,9 +79,9 @@ static inline float smallest(Floats a, Floats b) {
   r = _mm_min_ps(r, _mm_movehl_ps(r, r));
   return _mm_cvtss_f32(_mm_min_ss(r, _mm_shuffle_ps(r, r, 1)));
 }
-// The non-negative lanes of both, truncated to integers and at most 255, as 16 bytes.
+// The non-negative lanes of both, truncated to integers and at most kMostLevel, as 16 bytes.
 static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
-  const __m256 top = _mm256_set1_ps(255);
+  const __m256 top = _mm256_set1_ps(kMostLevel);
   const __m256i x = _mm256_cvttps_epi32(_mm256_min_ps(a.v, top)), y = _mm256_cvttps_epi32(_mm256_min_ps(b.v, top));
   const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(x, y), 0xD8);
   const __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));

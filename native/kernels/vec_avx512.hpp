@@ -76,9 +76,10 @@ static inline uint64_t words_at_most(Wide even, Wide odd, Wide bound) {
   return _mm512_movepi8_mask(_mm512_ternarylogic_epi64(low_bytes, low, high, kChoose));
 }
 
-// The sums of a register's pairs.
-static inline Bits fold_bytes(Wide a) {
-  return {_mm256_adds_epu8(_mm512_castsi512_si256(a.v), _mm512_maskz_extracti64x4_epi64(0x0F, a.v, 1))};
+static inline Wide add_words(Wide a, Wide b) { return {_mm512_add_epi16(a.v, b.v)}; }
+// The sums of a register's halves.
+static inline Bits fold_words(Wide a) {
+  return {_mm256_add_epi16(_mm512_castsi512_si256(a.v), _mm512_maskz_extracti64x4_epi64(0x0F, a.v, 1))};
 }
 
 }  // namespace rankhash::RANKHASH_ISA

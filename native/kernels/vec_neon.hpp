@@ -89,7 +89,17 @@ static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
   return byte_signs({words_at_most_half(even.lo, odd.lo, bound.lo), words_at_most_half(even.hi, odd.hi, bound.hi)});
 }
 
-static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
+static inline Bits add_words(Bits a, Bits b) {
+  return {bytes(vaddq_u16(words(a.lo), words(b.lo))), bytes(vaddq_u16(words(a.hi), words(b.hi)))};
+}
+static inline uint8x16_t multiply_high_half(uint16x8_t a, uint16x8_t b) {
+  const uint32x4_t low = vmull_u16(vget_low_u16(a), vget_low_u16(b)), high = vmull_high_u16(a, b);
+  return bytes(vcombine_u16(vshrn_n_u32(low, 16), vshrn_n_u32(high, 16)));
+}
+static inline Bits multiply_high(Bits a, Bits b) {  // words: a · b / 2¹⁶
+  return {multiply_high_half(words(a.lo), words(b.lo)), multiply_high_half(words(a.hi), words(b.hi))};
+}
+static inline Bits fold_words(Bits a) { return a; }  // the sums of a register's halves, if it is wider than a slice
 
 struct Floats {
   float32x4_t lo, hi;
@@ -107,7 +117,8 @@ static inline uint16x8_t to_words(Floats a) {
   return vcombine_u16(vqmovn_u32(vcvtq_u32_f32(a.lo)), vqmovn_u32(vcvtq_u32_f32(a.hi)));
 }
 static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
-  vst1q_u8(p, vcombine_u8(vqmovn_u16(to_words(a)), vqmovn_u16(to_words(b))));
+  const uint8x16_t bytes = vcombine_u8(vqmovn_u16(to_words(a)), vqmovn_u16(to_words(b)));
+  vst1q_u8(p, vminq_u8(bytes, vdupq_n_u8(kMostLevel)));
 }
 static inline Floats load_halves(const uint16_t* p) {
   const float16x8_t halves = vreinterpretq_f16_u16(vld1q_u16(p));

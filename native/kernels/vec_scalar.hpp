@@ -113,7 +113,13 @@ static inline uint32_t words_at_most(Bits even, Bits odd, Bits bound) {
   return byte_signs((low & fill_bits(0x00FF00FFu)) | (high & fill_bits(0xFF00FF00u)));
 }
 
-static inline Bits fold_bytes(Bits a) { return a; }  // the sums of a register's pairs
+static inline Bits add_words(Bits a, Bits b) {
+  return map_lanes<uint16_t>(a, b, [](uint16_t x, uint16_t y) { return static_cast<uint16_t>(x + y); });
+}
+static inline Bits multiply_high(Bits a, Bits b) {  // words: a · b / 2¹⁶
+  return map_lanes<uint16_t>(a, b, [](uint16_t x, uint16_t y) { return static_cast<uint16_t>(uint32_t{x} * y >> 16); });
+}
+static inline Bits fold_words(Bits a) { return a; }  // the sums of a register's halves, if it is wider than a slice
 
 struct Floats {
   float f[8];
@@ -134,11 +140,11 @@ static inline float smallest(Floats a, Floats b) {
   }
   return least;
 }
-// The non-negative lanes of both, truncated to integers and at most 255, as 16 bytes.
+// The non-negative lanes of both, truncated to integers and at most kMostLevel, as 16 bytes.
 static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
   for (int i = 0; i < kLanes; ++i) {
-    p[i] = static_cast<uint8_t>(a.f[i] < 255 ? a.f[i] : 255);
-    p[kLanes + i] = static_cast<uint8_t>(b.f[i] < 255 ? b.f[i] : 255);
+    p[i] = static_cast<uint8_t>(a.f[i] < kMostLevel ? a.f[i] : kMostLevel);
+    p[kLanes + i] = static_cast<uint8_t>(b.f[i] < kMostLevel ? b.f[i] : kMostLevel);
   }
 }
 // A half-precision number as float; its exponent is adjusted by a multiplication, which is exact.

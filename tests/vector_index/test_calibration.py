@@ -65,7 +65,7 @@ def test_codes_have_16_to_64_bytes(rng):
 def test_copies_do_not_make_other_queries_look_easy(rng, monkeypatch):
     monkeypatch.setattr("rankhash.vector_index._engine.FEW_PASSING", 0)
     X = np.repeat(rng.normal(size=(500, 16)).astype(np.float32), 10, axis=0)
-    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=4, verbose=False).fit(X)
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=5, verbose=False).fit(X)
     index.add(X)
     Q = rng.normal(size=(200, 16)).astype(np.float32)
     assert brute.recall(index.search(Q).ids, Q, X, "euclidean") >= 0.94

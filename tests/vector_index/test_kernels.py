@@ -23,8 +23,11 @@ def rows_view(vectors, dtype, split=0):
     return _kernels.RowsView(raw[:split], raw[split:], len(raw), factors, stored.shape[1], dtype), stored, factors
 
 
-def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None):
-    """Cells with the given numbers of random codes: the view, the vectors the codes stand for, and the centroids."""
+def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None, corrected=False):
+    """Cells with the given numbers of random codes: the view, the vectors the codes stand for, and the centroids.
+
+    With ``corrected`` codes have a byte for the correction, which is that of their vectors up to a rounding.
+    """
     n, n_cells = sum(sizes), len(sizes)
     centroids = rng.normal(size=(n_cells, depth)).astype(np.float32)
     decoder = rng.normal(size=(n_symbols, 16, depth)).astype(np.float32) / 8
@@ -32,13 +35,20 @@ def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None):
     cells, symbols = np.repeat(np.arange(n_cells), sizes), rng.integers(0, 16, (n, n_symbols))
     room = -(-np.array(sizes) // BLOCK) + 1
     first = np.cumsum(room) - room
-    blocks = rng.integers(0, 256, (room.sum(), n_symbols // 2, BLOCK)).astype(np.uint8)  # free places hold anything
+    n_bytes = n_symbols // 2 + corrected
+    blocks = rng.integers(0, 256, (room.sum(), n_bytes, BLOCK)).astype(np.uint8)  # free places hold anything
     rows = np.zeros((room.sum(), BLOCK), np.uint32)
     numbers = rng.permutation(n)
     place = first[cells] * BLOCK + np.concatenate([np.arange(size) for size in sizes])
-    blocks[place // BLOCK, :, place % BLOCK] = symbols[:, ::2] | symbols[:, 1::2] << 4
+    blocks[place // BLOCK, : n_symbols // 2, place % BLOCK] = symbols[:, ::2] | symbols[:, 1::2] << 4
     rows.ravel()[place] = numbers
     offsets = None if product else offsets_of(centroids, scales, decoder)
+    lows = steps = None
+    if corrected:
+        values = offsets[cells[:, None], np.arange(n_symbols), symbols].sum(axis=1, dtype=np.float64)
+        lows, steps = np.full(n_cells, values.min(), np.float32), np.full(n_cells, np.ptp(values) / 255, np.float32)
+        blocks[place // BLOCK, -1, place % BLOCK] = np.rint((values - values.min()) / steps[0])
+        offsets = None
     factor = np.float32(-1 if product else -2)
     squares = np.zeros(n_cells) if product else np.square(centroids, dtype=np.float64).sum(axis=1)
     view = _kernels.CellsView(
@@ -51,6 +61,8 @@ def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None):
         scales,
         np.ones(n_cells, np.float32),
         offsets,
+        lows,
+        steps,
         first.astype(np.int64),
         np.array(sizes, np.int32),
         blocks,
@@ -171,10 +183,44 @@ def test_codes_have_the_distances_of_what_they_stand_for(rng, isa, product, n_sy
     assert stats.candidates >= 7 * 150
 
 
+@pytest.mark.parametrize("n_symbols", [2, 6, 8, 10, 14, 32])
+def test_the_byte_of_a_correction_is_added_to_the_distance(rng, isa, n_symbols):
+    sizes, scales = [1, 0, 31, 32, 33, 100, 64], np.array([1, 1, 0.5, 2, 1, 0.25, 1])
+    made = hand_made_cells(rng, sizes, 9, n_symbols, scales=scales, corrected=True)
+    view, symbols, cells, centroids, scales, decoder = made
+    points = rng.normal(size=(7, 9)).astype(np.float32)
+    nothing, _, _ = rows_view(np.empty((0, 9), np.float32), "float32")
+    how = _kernels.CellSearch(100, float(len(sizes)), 0, 150)
+    ids, distances, stats = _kernels.search_cells(view, nothing, None, None, points, points, how, 2)
+    expected = np.maximum(code_distances(points, symbols, cells, centroids, scales, decoder, False), 0)
+    assert all(len(set(row)) == 100 for row in ids)
+    np.testing.assert_allclose(distances, np.take_along_axis(expected, ids, axis=1), atol=0.51 * view.steps[0] + 2e-5)
+    assert stats.candidates >= 7 * 150
+
+
+def test_codes_much_farther_than_the_last_neighbour_are_not_re_ranked(rng, isa):
+    made = hand_made_cells(rng, [200, 90, 33, 150], 12, 16, corrected=True)
+    view, symbols, cells, centroids, _, decoder = made
+    parts = decoder[np.arange(16), symbols].sum(axis=1)
+    vectors = (centroids[cells] + parts + 0.01 * rng.normal(size=parts.shape)).astype(np.float32)
+    rows, _, _ = rows_view(vectors, "float32")
+    points = vectors[:9] + np.float32(0.1)
+    all_of_them = _kernels.CellSearch(5, 4.0, 0, 300)
+    few = _kernels.CellSearch(5, 4.0, 0, 300, slack=1.5)
+    ids, distances, stats = _kernels.search_cells(view, rows, None, None, points, points, all_of_them, 1)
+    same, near, fewer = _kernels.search_cells(view, rows, None, None, points, points, few, 1)
+    assert fewer.candidates < stats.candidates / 2
+    assert (same == ids).mean() > 0.8
+    np.testing.assert_array_equal(near[:, 0], distances[:, 0])
+
+
+@pytest.mark.parametrize("corrected", [False, True])
 @pytest.mark.parametrize("n_symbols", [2, 6, 8, 16])
 @pytest.mark.parametrize("n_candidates", [10, 50])
-def test_candidates_are_the_codes_of_smallest_distance_up_to_the_rounding_of_levels(rng, isa, n_symbols, n_candidates):
-    made = hand_made_cells(rng, [200, 90, 33, 150], 6, n_symbols)
+def test_candidates_are_the_codes_of_smallest_distance_up_to_the_rounding_of_levels(
+    rng, isa, n_symbols, n_candidates, corrected
+):
+    made = hand_made_cells(rng, [200, 90, 33, 150], 6, n_symbols, corrected=corrected)
     view, symbols, cells, centroids, scales, decoder = made
     points = rng.normal(size=(6, 6)).astype(np.float32)
     nothing, _, _ = rows_view(np.empty((0, 6), np.float32), "float32")

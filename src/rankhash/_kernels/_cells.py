@@ -50,10 +50,11 @@ class CellsView:
     ``axes`` are panels of directions with the same factor. Those of symbol s are ``first_axis[s]`` up to
     ``first_axis[s + 1]``, and ``decoder`` (n_axes, PANEL) has the coordinates of its PANEL rows along each of them.
     Decoded residuals are multiplied by the cell's entry of ``scales``. ``offsets`` (n_cells, n_symbols, PANEL) are
-    added to a query's tables in each cell.
+    added to a query's tables in each cell. Or codes have one more byte b: ``lows`` + ``steps`` · b, both (n_cells,), is
+    added to their distance. Cells of the same scale have the same step.
     ``radii`` (n_cells,) are mean squared distances of the cell's vectors from its centroid.
     Cell c occupies the first ``sizes[c]`` positions from block ``first_block[c]`` on of ``blocks``
-    (n_blocks, n_symbols / 2, CELL_BLOCK) and ``rows`` (n_blocks, CELL_BLOCK).
+    (n_blocks, bytes of a code, CELL_BLOCK) and ``rows`` (n_blocks, CELL_BLOCK).
     """
 
     product: bool
@@ -67,6 +68,8 @@ class CellsView:
     scales: F32
     radii: F32
     offsets: F32 | None
+    lows: F32 | None
+    steps: F32 | None
     first_block: I64
     sizes: I32
     blocks: U8
@@ -87,6 +90,8 @@ class CellsView:
             self.scales,
             self.radii,
             self.offsets,
+            self.lows,
+            self.steps,
             self.first_block,
             self.sizes,
             self.blocks,
@@ -104,6 +109,9 @@ class CellSearch:
     With u = D_0² / squared radius of the nearest cell and f = (min(u, ``far``) / ``usual``)^``growth``, at least 1, the
     effort is multiplied by f² and the number of candidates by f. With ``growth`` 0 (default), all queries have the same
     effort.
+
+    Candidates are re-ranked in the order of their codes' distances, until these exceed ``slack`` (default: no limit)
+    times the distance of the k-th nearest vector so far.
     """
 
     k: int
@@ -113,6 +121,7 @@ class CellSearch:
     usual: float = 1.0
     far: float = 1.0
     growth: int = 0
+    slack: float = np.inf
 
 
 class CellStats(NamedTuple):
@@ -174,6 +183,7 @@ def search_cells(
         search.usual,
         search.far,
         search.growth,
+        search.slack,
         n_threads,
         found_ids,
         distances,

@@ -51,18 +51,21 @@ class Reach:
     """How much farther searches go for queries unlike the stored vectors; see `_kernels.CellSearch`.
 
     ``beyond`` has a squared distance for each of DEPTHS. Queries whose last neighbour was found farther away are
-    compared with all vectors; 0: none are.
+    compared with all vectors; 0: none are. Candidates are not re-ranked if their codes are farther away than ``slack``
+    times the last neighbour so far, in squared distances; infinity: all are.
     """
 
     usual: float = 1.0
     far: float = 1.0
     growth: int = 0
     beyond: tuple[float, float] = (0.0, 0.0)
+    slack: float = float("inf")
 
     def search(self, setting: Setting) -> _kernels.CellSearch:
         """What the core is told."""
         s = setting
-        return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, self.usual, self.far, self.growth)
+        far = (self.usual, self.far, self.growth, self.slack)
+        return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, *far)
 
     def is_beyond(self, distances: F32, k: int) -> Flags:
         """Which queries are compared with all vectors, by the squared distances of their last neighbours."""
@@ -105,7 +108,8 @@ class Calibration:
     def state(self) -> F64:
         """An array ``(n_settings + 1, 6)`` for files; the first row is the reach."""
         reach = self.reach
-        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, 0]]
+        slack = reach.slack if np.isfinite(reach.slack) else 0.0
+        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, slack]]
         rows += [[s.k, s.effort, s.exponent, s.n_candidates, s.recall, s.cost] for s in self.settings]
         return np.array(rows, np.float64)
 
@@ -113,9 +117,9 @@ class Calibration:
     def restore(cls, state: F64) -> Calibration:
         """The calibration of a file."""
         rows: list[Any] = state.tolist()
-        usual, far, growth, *beyond = rows[0][:5]
+        usual, far, growth, near, deep, slack = rows[0]
         settings = (Setting(int(k), e, int(x), int(c), r, cost) for k, e, x, c, r, cost in rows[1:])
-        return cls(tuple(settings), Reach(usual, far, int(growth), (beyond[0], beyond[1])))
+        return cls(tuple(settings), Reach(usual, far, int(growth), (near, deep), slack or float("inf")))
 
 
 def _between(settings: Sequence[Setting], recall: float) -> list[Setting]:

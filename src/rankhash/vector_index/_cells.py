@@ -11,14 +11,14 @@ it is holes. Codes are only added: removed rows stay until the index is compacte
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import _kernels
 from .._types import F32, I32, I64, U8, U32, Array
-from ._coder import Coder, cell_sizes, kmeans, nearest_centroids
+from ._centroids import kmeans, nearest_centroids
+from ._coder import Coder, cell_sizes
 
 BLOCK = _kernels.CELL_BLOCK
 
@@ -76,6 +76,8 @@ class Cells:
             self._scales,
             self.coder.radii,
             self._offsets,
+            self.coder.lows,
+            self.coder.steps,
             self.first_block,
             self.sizes,
             self.blocks,
@@ -192,13 +194,7 @@ class Cells:
         centroids = kmeans(points, parts, rng, n_threads, lambda: None)
         cells = nearest_centroids(points, centroids, n_threads)
         own = cell_sizes(points - centroids[cells], cells, parts)
-        old = self.coder
-        self.coder = replace(
-            old,
-            centroids=_replaced(old.centroids, cell, centroids),
-            exponents=_replaced(old.exponents, cell, own[0]),
-            radii=_replaced(old.radii, cell, own[1]),
-        )
+        self.coder = self.coder.with_parts(cell, centroids, *own)
         self._read_coder()
         self.sizes[cell] = 0
         for name in ("first_block", "capacity", "sizes"):
@@ -226,8 +222,3 @@ class Cells:
         _, blocks, lanes = self._places()
         self.blocks[blocks, :, lanes] = codes
         self.rows[blocks, lanes] = rows
-
-
-def _replaced(array: Array, cell: int, new: Array) -> Any:
-    """The array with the first new row instead of that of the cell, and the others at its end."""
-    return np.concatenate([array[:cell], new[:1], array[cell + 1 :], new[1:]])

@@ -2,36 +2,36 @@
 
 ::
 
-    x - center = centroid + residual      residual ≈ scale · Σ_s decoder[s][symbol s]
-    |q - x|² ≈ |q - c|² + Σ_s (-2 scale · q·decoder + offset)      offset = 2 scale · c·decoder + scale² · length
+    x - center = centroid c + residual      residual ≈ r̂ = scale · Σ_s decoder[s][symbol s]
+    |q - x|² ≈ |q - c|² - 2q·r̂ + correction      a byte of the code; see ``_corrections``
 
 Scales are powers of two near the deviation of the vectors in a cell, so that dense cells are described as well as
-sparse ones. Lengths are those of the quantiser: what each row adds to the squared length of a decoded vector.
+sparse ones. For dense clusters far from each other the correction is 2c·r̂ + |r̂|² instead, added to the tables of each
+cell; |r̂|² is the sum of the quantiser's lengths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .. import _kernels
-from .._types import F32, I32, I64, U8
-from ..hashers import RankQuantizer
+from .. import _kernels, hashers
+from .._types import F32, F64, I32, U8
+from ._centroids import kmeans, nearest_centroids, squared_lengths
+from ._corrections import HALF_RANGE, MOST_OFFSET, Axes, as_bytes, corrections, learn_corrections
 
-KMEANS_ROUNDS = 6
 POINTS_PER_CELL = 48
 """Training vectors per cell for k-means; more hardly change what has to be scanned."""
 
 QUANTIZER_POINTS = 8192
 """Training vectors of the quantiser; 20,000 lower the error on other vectors by a hundredth of it."""
 
-SHORTEST_CODE, LONGEST_CODE, CODE_STEP, CODE_ERROR = 16, 64, 8, 0.12
+SHORTEST_CODE, LONGEST_CODE, CODE_STEP, CODE_ERROR = 16, 64, 8, 0.08
 """Codes have the bytes that normal residuals would need for this mean squared error, relative to their variance."""
-
-RANK_TOLERANCE = 1e-5
-"""Directions in which a symbol's rows are shorter than this, relative to the longest direction, are left out."""
 
 _CHUNK = 1 << 15
 
@@ -40,7 +40,8 @@ _CHUNK = 1 << 15
 class Coder:
     """Assigns vectors to cells and encodes them; ``center`` (d,) is subtracted from all vectors first.
 
-    ``radii`` (n_cells,) are mean squared lengths of the residuals in each cell.
+    ``radii`` (n_cells,) are mean squared lengths of the residuals in each cell. ``lows`` and ``steps`` (n_cells,)
+    belong to the corrections; None if codes have none.
     """
 
     product: bool
@@ -48,7 +49,9 @@ class Coder:
     centroids: F32
     exponents: I32
     radii: F32
-    quantizer: RankQuantizer
+    quantizer: hashers.RankQuantizer
+    lows: F32 | None = None
+    steps: F32 | None = None
 
     @property
     def n_cells(self) -> int:
@@ -58,7 +61,7 @@ class Coder:
     @property
     def n_bytes(self) -> int:
         """Bytes of one code."""
-        return self.quantizer.layout_.n_bytes
+        return self.quantizer.layout_.n_bytes + (self.lows is not None)
 
     @property
     def scales(self) -> F32:
@@ -70,17 +73,28 @@ class Coder:
         """Vectors relative to the centre."""
         return vectors - self.center if self.center.any() else vectors
 
+    @cached_property
+    def axes(self) -> Axes:
+        """The axes of the quantiser's decoder."""
+        return Axes.of(self.quantizer.decoder_)
+
+    @cached_property
+    def _centroids_along(self) -> F32:
+        return self.axes.along(self.centroids, 1)
+
     def panels(self) -> tuple[F32, F32, F32, I32, F32]:
         """Centroids, their squared lengths, and axes, first axes and rows of the decoder, as a search reads them."""
         factor = np.float32(-1 if self.product else -2)
-        squares = np.zeros(self.n_cells) if self.product else np.square(self.centroids, dtype=np.float64).sum(axis=1)
-        axes, first_axis, decoder = by_axes(self.quantizer.decoder_)
-        axes = _kernels.as_panels(factor * axes)
-        return _kernels.as_panels(factor * self.centroids), squares.astype(np.float32), axes, first_axis, decoder
+        squares = np.zeros(self.n_cells, np.float32) if self.product else squared_lengths(self.centroids)
+        axes, centroids = (_kernels.as_panels(factor * rows) for rows in (self.axes.directions, self.centroids))
+        return centroids, squares, axes, self.axes.first, self.axes.coordinates
 
     def offsets(self) -> F32 | None:
-        """What is added to a query's tables in each cell ``(n_cells, n_symbols, 16)``; None for inner products."""
-        if self.product:
+        """What is added to a query's tables in each cell ``(n_cells, n_symbols, 16)``, or None.
+
+        Inner products and codes with corrections need none.
+        """
+        if self.product or self.lows is not None:
             return None
         decoder, lengths = self.quantizer.decoder_.astype(np.float64), self.quantizer.lengths_
         scales = np.exp2(self.exponents)[:, None]
@@ -95,6 +109,31 @@ class Coder:
         squares: F32 = np.square(points - self.centroids[cells]).sum(axis=1) / self.radii[cells]
         return squares
 
+    def with_parts(self, cell: int, centroids: F32, exponents: I32, radii: F32) -> Coder:
+        """The coder with several cells instead of one: the first in its place, the others behind the last cell.
+
+        The corrections of the parts have the middle of the old cell's range, in units of the squared scale, and steps
+        as all cells of their scale.
+        """
+
+        def joined(old: Any, new: Any) -> Any:
+            return np.concatenate([old[:cell], new[:1], old[cell + 1 :], new[1:]])
+
+        lows, steps = self.lows, self.steps
+        if lows is not None and steps is not None:
+            scales = np.exp2(exponents).astype(np.float32)
+            own = steps[cell] / self.scales[cell] * scales
+            middle = (lows[cell] + HALF_RANGE * steps[cell]) * np.square(scales / self.scales[cell])
+            lows, steps = joined(lows, middle - HALF_RANGE * own), joined(steps, own)
+        return replace(
+            self,
+            centroids=joined(self.centroids, centroids),
+            exponents=joined(self.exponents, exponents),
+            radii=joined(self.radii, radii),
+            lows=lows,
+            steps=steps,
+        )
+
     def cells_of(self, vectors: F32, n_threads: int) -> I32:
         """The cell of each vector: its nearest centroid."""
         return nearest_centroids(self.points(vectors), self.centroids, n_threads)
@@ -104,13 +143,25 @@ class Coder:
         codes = np.empty((len(vectors), self.n_bytes), np.uint8)
         for start in range(0, len(vectors), _CHUNK):
             some = slice(start, start + _CHUNK)
-            residuals = (self.points(vectors[some]) - self.centroids[cells[some]]) / self.scales[cells[some], None]
-            codes[some] = self.quantizer.encode(residuals, n_threads=n_threads)
+            points, own = self.points(vectors[some]), cells[some]
+            residuals = points - self.centroids[own]
+            made = self.quantizer.encode(residuals / self.scales[own, None], n_threads=n_threads)
+            codes[some, : made.shape[1]] = made
+            if self.lows is not None and self.steps is not None:
+                values = self.corrections(points, residuals, made, own, n_threads)
+                codes[some, -1] = as_bytes(values, self.lows[own], self.steps[own])
         return codes
+
+    def corrections(self, points: F32, residuals: F32, codes: U8, cells: I32, n_threads: int) -> F64:
+        """The corrections of points with the given residuals, codes of the quantiser, and cells."""
+        decoded = self.scales[cells, None] * self.axes.decoded(self.quantizer.layout_.unpack(codes))
+        squares = np.einsum("nd,nd->n", residuals, residuals, dtype=np.float64)
+        return corrections(squares, self.axes.along(points, n_threads), self._centroids_along[cells], decoded)
 
     def decode(self, codes: U8, cells: I32) -> F32:
         """The vectors ``(n, d)`` that codes in the given cells stand for."""
-        decoded: F32 = self.quantizer.decode(codes).astype(np.float32)
+        described = codes[:, : self.quantizer.layout_.n_bytes]
+        decoded: F32 = self.quantizer.decode(described).astype(np.float32)
         decoded *= self.scales[cells, None]
         return decoded + self.centroids[cells] + self.center
 
@@ -140,30 +191,28 @@ def learn_coder(
     residuals = some - centroids[cells]
     exponents, radii = cell_sizes(residuals, cells, n_cells)
     residuals /= np.exp2(exponents[cells, None]).astype(np.float32)
-    quantizer = RankQuantizer(
-        2 * (n_bytes or enough_bytes(residuals[:QUANTIZER_POINTS])),
+    corrected = not product and has_corrections(some, some - centroids[cells])
+    quantizer = hashers.RankQuantizer(
+        2 * ((n_bytes or enough_bytes(residuals[:QUANTIZER_POINTS])) - corrected),
         max_points=QUANTIZER_POINTS,
         random_state=random_state,
         verbose=False,
         callback=lambda _: on_step(),
     )
     learned = quantizer.fit(_distinct(residuals[rng.permutation(len(residuals))[:QUANTIZER_POINTS]], rng))
-    return Coder(product, center, centroids, exponents, radii, learned)
+    coder = Coder(product, center, centroids, exponents, radii, learned)
+    if not corrected:
+        return coder
+    codes = learned.encode(residuals, n_threads=n_threads)
+    values = coder.corrections(some, some - centroids[cells], codes, cells, n_threads)
+    lows, steps = learn_corrections(values, cells, coder.scales)
+    return replace(coder, lows=lows, steps=steps)
 
 
-def by_axes(decoder: F32) -> tuple[F32, I32, F32]:
-    """The directions in which the rows of each symbol lie: axes, the first axis of each symbol, and coordinates.
-
-    A quantiser's symbols have subspaces of their own with few dimensions, so that the products of a vector with all
-    rows follow from those with few axes.
-    """
-    blocks = decoder.astype(np.float64).reshape(-1, _kernels.PANEL, decoder.shape[1])
-    left, strengths, right = np.linalg.svd(blocks, full_matrices=False)
-    used = strengths > RANK_TOLERANCE * strengths[:, :1]
-    used[:, 0] = True
-    first_axis = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int32)
-    coordinates = np.swapaxes(left * strengths[:, None], 1, 2)[used]
-    return right[used].astype(np.float32), first_axis, np.ascontiguousarray(coordinates, np.float32)
+def has_corrections(points: F32, residuals: F32) -> bool:
+    """Whether most points are not much farther from the centre than from their centroids."""
+    lengths, rest = (np.square(rows, dtype=np.float64).sum(axis=1) for rows in (points, residuals))
+    return bool(np.median(lengths / np.maximum(rest, 1e-30)) <= MOST_OFFSET)
 
 
 def enough_bytes(residuals: F32) -> int:
@@ -197,42 +246,6 @@ def cell_sizes(residuals: F32, cells: I32, n_cells: int) -> tuple[I32, F32]:
     logs = np.rint(np.log2(np.maximum(sizes, 1e-30)) / 2)
     radii = residuals.shape[1] * np.clip(sizes, common / 1e4, 1e37)
     return np.clip(logs, logs.max() - 30, None).astype(np.int32), radii.astype(np.float32)
-
-
-def kmeans(points: F32, n_cells: int, rng: np.random.Generator, n_threads: int, on_step: Callable[[], None]) -> F32:
-    """Centroids ``(n_cells, d)``: means of the points nearest to them, after some rounds from random points.
-
-    A centroid without points moves beside one of the largest cells.
-    """
-    centroids: F32 = points[rng.permutation(len(points))[:n_cells]].copy()
-    for _ in range(KMEANS_ROUNDS):
-        cells = nearest_centroids(points, centroids, n_threads)
-        order = np.argsort(cells, kind="stable")
-        counts = np.bincount(cells, minlength=len(centroids))
-        used = counts > 0
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        sums = np.add.reduceat(points[order], starts[used], axis=0)
-        centroids[used] = sums / counts[used, None].astype(np.float32)
-        _revive(centroids, counts, points, rng)
-        on_step()
-    return centroids
-
-
-def nearest_centroids(points: F32, centroids: F32, n_threads: int) -> I32:
-    """The number of the nearest centroid of each point."""
-    squares = np.square(centroids, dtype=np.float64).sum(axis=1).astype(np.float32)
-    return _kernels.assign_cells(np.ascontiguousarray(points), _kernels.as_panels(-2 * centroids), squares, n_threads)[
-        0
-    ]
-
-
-def _revive(centroids: F32, counts: I64, points: F32, rng: np.random.Generator) -> None:
-    """Put centroids without points beside those of the largest cells, a hundredth of a typical deviation away."""
-    empty = np.flatnonzero(counts == 0)
-    if len(empty):
-        largest = np.argsort(-counts, kind="stable")[: len(empty)]
-        deviation = points.std(axis=0) / 100
-        centroids[empty] = centroids[largest] + deviation * rng.standard_normal((len(empty), points.shape[1]))
 
 
 def _distinct(residuals: F32, rng: np.random.Generator) -> F32:

@@ -20,7 +20,8 @@ from ..errors import InvalidInputError
 from ..hashers.progress import FitProgress
 from ._calibration import DEPTHS, Calibration, Reach, Setting
 from ._cells import Cells
-from ._coder import KMEANS_ROUNDS, POINTS_PER_CELL, QUANTIZER_POINTS, learn_coder
+from ._centroids import KMEANS_ROUNDS
+from ._coder import POINTS_PER_CELL, QUANTIZER_POINTS, learn_coder
 from ._held_out import HeldOut
 from ._ids import RowIds
 from ._metric import prepare
@@ -30,8 +31,8 @@ from ._rows import Rows, no_rows
 EXACT_NUMBERS = 1 << 22
 """Sets of up to this many numbers (n · d), 10,000 vectors of 400 dimensions, are searched exactly."""
 
-CELLS_PER_ROOT, CODES_PER_CELL = 3.0, 200
-"""Cells are CELLS_PER_ROOT √n, but have at least CODES_PER_CELL vectors on average, since their tables take as long."""
+CELLS_PER_ROOT, CODES_PER_CELL = 3.0, 128
+"""Cells are CELLS_PER_ROOT √n, but have at least CODES_PER_CELL vectors on average: four blocks of codes."""
 
 RELEARN_GROWTH, RECALIBRATE_GROWTH = 4, 1.5
 SPLIT_SIZE = 8

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _files
+from .. import _files, hashers
 from .._types import Array
 from ..errors import FileFormatError
-from ..hashers import RankQuantizer, hasher_from_bytes, hasher_to_bytes
 from ._calibration import Calibration
 from ._cells import BLOCK, Cells
 from ._coder import Coder
@@ -95,7 +94,9 @@ def restored_engine(header: dict[str, Any], arrays: dict[str, Array]) -> Engine:
 def coder_arrays(coder: Coder) -> dict[str, Array]:
     """The arrays of a coder."""
     arrays: dict[str, Array] = {name: getattr(coder, name) for name in _CODER_ARRAYS}
-    return arrays | {"quantizer": np.frombuffer(hasher_to_bytes(coder.quantizer), np.uint8)}
+    if coder.lows is not None and coder.steps is not None:
+        arrays |= {"lows": coder.lows, "steps": coder.steps}
+    return arrays | {"quantizer": np.frombuffer(hashers.hasher_to_bytes(coder.quantizer), np.uint8)}
 
 
 def restored_calibration(arrays: dict[str, Array]) -> Calibration:
@@ -104,7 +105,7 @@ def restored_calibration(arrays: dict[str, Array]) -> Calibration:
     fits = state.ndim == 2 and state.shape[1] == 6 and len(state) > 1 and bool(np.isfinite(state).all())
     _expect(fits, "its calibration does not fit")
     (usual, far, growth), settings = state[0, :3], state[1:]
-    known = usual > 0 and far <= 1e9 * usual and growth in range(MOST_GROWTH + 1) and (state[0, 3:5] >= 0).all()
+    known = usual > 0 and far <= 1e9 * usual and growth in range(MOST_GROWTH + 1) and (state[0, 3:] >= 0).all()
     known = known and (settings[:, [0, 3]] >= 1).all() and (settings[:, 1] >= 0).all()
     known = known and np.isin(settings[:, 2], EXPONENTS).all() and (settings[:, :4] < 2**31).all()
     _expect(bool(known), "its calibration does not fit")
@@ -122,8 +123,8 @@ def _rows(arrays: dict[str, Array], n_features: int, dtype: str, n: int) -> Rows
 
 def restored_coder(arrays: dict[str, Array], n_features: int, product: bool) -> Coder:
     """The coder of a file, checked."""
-    quantizer = hasher_from_bytes(arrays["quantizer"].tobytes(), "the index")
-    if not isinstance(quantizer, RankQuantizer):
+    quantizer = hashers.hasher_from_bytes(arrays["quantizer"].tobytes(), "the index")
+    if not isinstance(quantizer, hashers.RankQuantizer):
         raise FileFormatError("it holds no quantiser")
     layout = quantizer.layout_
     fits = quantizer.n_features_in_ == n_features and layout.arity == 16 and layout.n_symbols % 2 == 0
@@ -146,7 +147,7 @@ def _cells(arrays: dict[str, Array], n_features: int, product: bool, n_rows: int
     return cells
 
 
-def _coder(arrays: dict[str, Array], n_features: int, product: bool, quantizer: RankQuantizer) -> Coder:
+def _coder(arrays: dict[str, Array], n_features: int, product: bool, quantizer: hashers.RankQuantizer) -> Coder:
     center, centroids, exponents, radii = (arrays[name] for name in _CODER_ARRAYS)
     n_cells = len(centroids)
     _expect(n_cells > 0, "it has no cells")
@@ -157,7 +158,12 @@ def _coder(arrays: dict[str, Array], n_features: int, product: bool, quantizer: 
     fits = exponents.shape == (n_cells,) and exponents.dtype == np.int32
     _expect(fits and bool(((exponents >= -120) & (exponents <= 120)).all()), "its scales are odd")
     _expect(len(np.unique(exponents)) <= 256, "its scales are odd")
-    return Coder(product, center, centroids, exponents, radii, quantizer)
+    lows, steps = (arrays.get(name) for name in ("lows", "steps"))
+    _expect((lows is None) == (steps is None) and not (product and lows is not None), "its corrections do not fit")
+    if lows is not None and steps is not None:
+        fits = all(a.shape == (n_cells,) and a.dtype == np.float32 and np.isfinite(a).all() for a in (lows, steps))
+        _expect(fits and bool((steps > 0).all()), "its corrections do not fit")
+    return Coder(product, center, centroids, exponents, radii, quantizer, lows, steps)
 
 
 def _expect(condition: bool, complaint: str) -> None:

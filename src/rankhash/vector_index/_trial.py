@@ -3,6 +3,7 @@
 ::
 
     exponent: the one that scans least for stored vectors
+    slack:    how much farther than the last neighbour codes are worth re-ranking
     settings: growing effort, each with fewer and fewer candidates
     reach:    the least with which queries unlike the stored vectors find as much as these
 """
@@ -36,6 +37,12 @@ UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 CODE_COST, CELL_COST, SYMBOL_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.03, 60.0, 2.0, 20.0, 0.1
 """Nanoseconds per byte of code, per cell, per symbol of a cell's tables, per candidate, and per byte of its row."""
 
+CAUTION = 1.0
+"""Standard errors that recalls are lowered by."""
+
+SLACKS, SLACK_LOSS = (1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0), 0.001
+"""The smallest slack is taken with which at most SLACK_LOSS of the recall is lost."""
+
 NO_REACH = Reach()
 
 Search = Callable[[_kernels.CellSearch], tuple[I64, F32, _kernels.CellStats]]
@@ -47,7 +54,8 @@ class Trial:
 
     ``own`` (n,) are the queries' own ids or -1, ``truth`` (n, k) true distances of their neighbours. A neighbour counts
     as found if its distance is at most that of the k-th true one, so that ties count. Of several ``families`` (n,) of
-    queries the one with the lowest recall counts. ``own_tables`` says whether each cell has tables of its own.
+    queries the one with the lowest recall counts. ``own_tables`` says whether each cell has tables of its own,
+    ``slack`` how far candidates are re-ranked (see Reach).
     """
 
     search: Search
@@ -58,18 +66,24 @@ class Trial:
     n_bytes: int
     row_bytes: int
     own_tables: bool = True
+    slack: float = float("inf")
 
     def run(self, setting: Setting, reach: Reach = NO_REACH) -> Setting:
-        """The setting with the recall and the cost that were measured."""
+        """The setting with the recall, one standard error below its mean, and the cost that were measured."""
         k, how = setting.k, reach.search(setting)
-        how = _kernels.CellSearch(k + 1, how.effort, how.exponent, how.n_candidates + 1, how.usual, how.far, how.growth)
+        how = replace(how, k=k + 1, n_candidates=how.n_candidates + 1, slack=self.slack)
         ids, distances, stats = self.search(how)
         cell_cost = CELL_COST + (2 * self.n_bytes * SYMBOL_COST if self.own_tables else 0.0)
         cost = stats.codes * self.n_bytes * CODE_COST + stats.cells * cell_cost
         cost += stats.candidates * (CANDIDATE_COST + self.row_bytes * ROW_BYTE_COST)
         shares = _found(ids, distances, self.own, self.truth[:, :k])
-        recall = min(float(shares[self.families == family].mean()) for family in np.unique(self.families))
+        recall = min(_cautious_mean(shares[self.families == family]) for family in np.unique(self.families))
         return Setting(k, setting.effort, setting.exponent, setting.n_candidates, recall, cost / max(len(ids), 1))
+
+    def least_slack(self, setting: Setting) -> float:
+        """The smallest slack that finds nearly as much as none."""
+        least = self.run(setting).recall - SLACK_LOSS
+        return next((s for s in SLACKS if replace(self, slack=s).run(setting).recall >= least), float("inf"))
 
     def by_effort(self, k: int, exponent: int) -> list[Setting]:
         """Settings of growing effort with the most candidates."""
@@ -118,6 +132,9 @@ def calibrate(
     """
     curves = [stored.by_effort(DEPTHS[0], exponent) for exponent in exponents]
     exponent = min((_at(curve, HIGH_RECALL) for curve in curves), key=lambda s: s.cost).exponent
+    slack = stored.least_slack(curves[exponents.index(exponent)][-1]) if reaches else stored.slack
+    stored = replace(stored, slack=slack)
+    unlike, strange = (trial and replace(trial, slack=slack) for trial in (unlike, strange))
     on_step()
     settings: list[Setting] = []
     for k in DEPTHS:
@@ -128,7 +145,7 @@ def calibrate(
                 if farther.recall >= LEAST_RECALL or setting is curve[-1]:
                     settings += stored.by_candidates(setting)
             on_step()
-    measured = Calibration(tuple(settings), Reach())
+    measured = Calibration(tuple(settings), Reach(slack=slack))
     if unlike is None and strange is None:
         return measured
     depths = [k for k in DEPTHS if k <= stored.truth.shape[1]]
@@ -137,7 +154,7 @@ def calibrate(
     reach = reaches[0] if unlike is None else next(enough, reaches[-1])
     if strange is not None and not all(strange.run(s, reach).recall >= min(s.recall, least) for s, least in goals):
         reach = replace(reach, beyond=beyond)
-    return Calibration(measured.settings, reach)
+    return Calibration(measured.settings, replace(reach, slack=slack))
 
 
 def _at(curve: list[Setting], recall: float) -> Setting:
@@ -146,6 +163,11 @@ def _at(curve: list[Setting], recall: float) -> Setting:
         if setting.recall >= recall:
             return nearer.between(setting, recall)
     return curve[-1]
+
+
+def _cautious_mean(shares: F64) -> float:
+    """The mean less CAUTION of its standard errors: few queries, or neighbours found all or none, are less certain."""
+    return float(shares.mean() - CAUTION * shares.std() / np.sqrt(len(shares)))
 
 
 def _found(ids: I64, distances: F32, own: I64, truth: F32) -> F64:
