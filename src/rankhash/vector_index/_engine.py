@@ -72,7 +72,7 @@ class Engine:
     @property
     def index_bytes(self) -> int:
         """Bytes of codes, cells and ids."""
-        return self.ids.ids.nbytes + self.ids.live.nbytes + (0 if self.cells is None else self.cells.nbytes)
+        return self.ids.nbytes + (0 if self.cells is None else self.cells.nbytes)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 

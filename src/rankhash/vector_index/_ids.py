@@ -16,7 +16,8 @@ _FEW = 4096
 class RowIds:
     """The ids ``(n_rows,)`` of rows, unique among the living; a removed row keeps its place until rows are rewritten.
 
-    Ids are found by binary search in the sorted ids of the first rows, and in a dict of the newest ones.
+    Ids are found by binary search in the sorted ids of the first rows, and in a dict of the newest ones. Ascending ids,
+    as an index gives them itself, are sorted already and take no further memory.
     """
 
     def __init__(self, ids: I64 | None = None, next_id: int = 0) -> None:
@@ -24,18 +25,25 @@ class RowIds:
         self.next_id = max(next_id, int(self.ids.max(initial=-1)) + 1)
         self.live: Flags = np.ones(len(self.ids), bool)
         self.n_dead = 0
+        self._order: I64 | None = None  # rows in the order of their ids; None if they are in it
         self._bits: tuple[tuple[int, int], U8] | None = None  # of the living, and of how many rows
         self._sort()
 
     def __len__(self) -> int:
         return len(self.ids) - self.n_dead
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        order = 0 if self._order is None else self._sorted.nbytes + self._order.nbytes
+        return self.ids.nbytes + self.live.nbytes + order
+
     def rows_of(self, ids: I64) -> I64:
         """The living row of each id, or -1."""
         rows = np.full(len(ids), -1, np.int64)
         if len(self._sorted):
             at = np.minimum(np.searchsorted(self._sorted, ids), len(self._sorted) - 1)
-            rows = np.where(self._sorted[at] == ids, self._order[at], -1)
+            rows = np.where(self._sorted[at] == ids, at if self._order is None else self._order[at], -1)
         if self._newest:
             pairs = zip(ids.tolist(), rows.tolist(), strict=True)
             rows = np.array([self._newest.get(number, row) for number, row in pairs], np.int64)
@@ -89,6 +97,8 @@ class RowIds:
         return kept[1]
 
     def _sort(self) -> None:
-        rows = self.living()
-        self._sorted, self._order = self.ids[rows], rows
         self._newest: dict[int, int] = {}
+        self._sorted, self._order = self.ids, None
+        if self.n_dead or bool((self.ids[1:] <= self.ids[:-1]).any()):
+            self._order = self.living()
+            self._sorted = self.ids[self._order]
