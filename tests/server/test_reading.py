@@ -32,6 +32,7 @@ def test_collections_say_what_they_can_do(client, collection):
         "scorings": ["auto", "hamming", "weighted", "asymmetric"],
         "rerank": True,
         "text": True,
+        "views": [],
     }
     assert answer["limits"]["k"] == 1000
     assert answer["version"] == "0.1.0"

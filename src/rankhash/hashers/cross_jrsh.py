@@ -110,7 +110,7 @@ class CrossJRSH(ViewHasher):
     >>> X, Z = pictures[y] + rng.normal(size=(300, 8)) / 2, texts[y] + rng.normal(size=(300, 5)) / 2
     >>> hasher = CrossJRSH(8, n_steps=30, random_state=0).fit({"picture": X, "text": Z}, y)
     >>> hasher.encode(X, view="picture").shape, hasher.encode(Z, view="text").shape
-    ((300, 2), (300, 2))
+    ((300, 4), (300, 4))
     """
 
     sharpness_: F32
