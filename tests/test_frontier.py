@@ -126,6 +126,12 @@ def test_quick_run_has_a_curve_per_contender_and_is_drawn(tmp_path: Path) -> Non
     assert "quick: FAISS HNSW" in drawn(tmp_path / "page.md", "frontier")
 
 
+def test_quick_run_of_recall_asked_is_drawn(tmp_path: Path) -> None:
+    results = quick_run(tmp_path, "recall_asked")
+    assert [row["set"] for row in results][:2] == ["tight clusters", "heavy tails"]
+    assert "| heavy tails, 5,000 × 48, euclidean |" in drawn(tmp_path / "page.md", "recall_asked")
+
+
 def test_quick_run_of_growth_is_drawn(tmp_path: Path) -> None:
     results = quick_run(tmp_path, "growth")
     assert all(row["recall_0.95"] == 1 for row in results)

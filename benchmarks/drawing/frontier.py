@@ -216,11 +216,23 @@ def growth(results: Results) -> str:
     return with_origin(lines, results, "one thread, vectors mapped from a file")
 
 
+def recall_asked(results: Results) -> str:
+    """The recall that is reached, and µs per query, for each recall that is asked for."""
+    lines = heading("set", [*(f"asked for {recall}" for recall in RECALLS), "bytes of a code", "build, CPU s"])
+    for row in results:
+        cells = [f"{row[f'recall_{recall}']:.3f} ({row[f'us_{recall}']:.0f} µs)" for recall in RECALLS]
+        chosen = row["chosen"].get("bytes_per_vector", "all compared")
+        about = f"{row['set']}, {row['n']:,} × {row['d']}, {row['metric']}"
+        lines.append(line(about, [*cells, str(chosen), _number(row["build_cpu_s"])]))
+    return with_origin(lines, results, "one thread, batches of 500 queries")
+
+
 TABLES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "frontier": ("frontier", frontier),
     "frontier_brief": ("frontier", frontier_brief),
     "frontier_goals": ("frontier", frontier_goals),
     "growth": ("growth", growth),
+    "recall_asked": ("recall_asked", recall_asked),
 }
 FIGURES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "frontier.svg": ("frontier", curves),
