@@ -132,7 +132,8 @@ std::string cells(int n_symbols, int depth) {
   const auto centroids = some(n_panels * kPanel * depth), decoder = some(n_symbols * kAxes * kPanel);
   const auto axes = some(axis_panels * kPanel * depth);
   const auto centers = some(kCells * depth), offsets = some(kCells * n_symbols * kPanel), queries = some(40 * depth);
-  std::vector<float> squares(kCells, 1.0f), scales(kCells, 0.5f), radii(kCells, 1.0f);
+  std::vector<float> squares(kCells, 1.0f), scales(kCells, 0.5f), radii(kCells, 1.0f), steps(kCells, 0.01f);
+  const auto lows = some(kCells);
   std::vector<int64_t> first(kCells);
   std::vector<int32_t> sizes(kCells);
   int64_t n_blocks = 0;
@@ -141,13 +142,16 @@ std::string cells(int n_symbols, int depth) {
     first[c] = n_blocks;
     n_blocks += (sizes[c] + kCellBlock - 1) / kCellBlock;
   }
-  std::vector<uint8_t> blocks(n_blocks * n_symbols / 2 * kCellBlock), rows(static_cast<size_t>(kRows) * depth * 4);
+  std::vector<uint8_t> blocks(n_blocks * (n_symbols / 2 + 1) * kCellBlock),
+      rows(static_cast<size_t>(kRows) * depth * 4);
   for (uint8_t& byte : blocks) byte = own();
   for (uint8_t& byte : rows) byte = own() % 60;  // small halves and floats, all finite
   std::vector<uint32_t> row_of(n_blocks * kCellBlock);
   for (uint32_t& row : row_of) row = own() % kRows;
   std::string out;
-  for (int type = 0; type < kRowTypes; ++type) {
+  for (int run = 0; run < 2 * kRowTypes; ++run) {
+    const int type = run / 2;
+    const bool corrected = run % 2;
     const CellsView view{Metric::kSquaredEuclidean,
                          depth,
                          kCells,
@@ -161,7 +165,9 @@ std::string cells(int n_symbols, int depth) {
                          centers.data(),
                          scales.data(),
                          radii.data(),
-                         offsets.data(),
+                         corrected ? nullptr : offsets.data(),
+                         corrected ? lows.data() : nullptr,
+                         corrected ? steps.data() : nullptr,
                          first.data(),
                          sizes.data(),
                          blocks.data(),
