@@ -88,8 +88,8 @@ def counts(rng: np.random.Generator, n: int) -> F64:
 
 def densities(rng: np.random.Generator, n: int) -> F64:
     """Clusters of lognormal widths."""
-    widths, centres, own = 5 * rng.lognormal(size=400), 20 * rng.normal(size=(400, 32)), rng.integers(0, 400, n)
-    made: F64 = centres[own] + widths[own, None] * rng.normal(size=(n, 32))
+    widths, centres, own = 5 * rng.lognormal(size=400), 20 * rng.normal(size=(400, 48)), rng.integers(0, 400, n)
+    made: F64 = centres[own] + widths[own, None] * rng.normal(size=(n, 48))
     return made
 
 
