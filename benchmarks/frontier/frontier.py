@@ -29,7 +29,11 @@ def rows(run: Run) -> Iterator[Row]:
     """One row per set, contender, build, and batches or single queries; those of a set come together."""
     contenders = installed()
     for name in ("quick",) if run.quick else SETS:
-        data = load_set(run.data, name)
+        try:
+            data = load_set(run.data, name)
+        except SystemExit as missing:
+            print(missing)
+            continue
         keys = [key for key, *_ in _plan(data, contenders)]
         wanted = list(run.wanted(keys))
         if wanted:
