@@ -83,3 +83,12 @@ def test_queries_for_which_no_growth_is_enough_are_compared_with_all_vectors(rng
     index.save(tmp_path / "index")
     same = VectorIndex.load(tmp_path / "index", mmap=True).search(between)
     np.testing.assert_array_equal(same.ids, index.search(between).ids)
+
+
+def test_near_copies_do_not_make_other_queries_look_easy(rng):
+    base = rng.normal(size=(6000, 16)).astype(np.float32)
+    stored, queries = base[:5800], base[5800:]
+    X = np.repeat(stored, 20, axis=0) + 0.02 * rng.normal(size=(116_000, 16)).astype(np.float32)
+    index = VectorIndex("euclidean", verbose=False)
+    index.add(X)
+    assert brute.recall(index.search(queries).ids, queries, X, "euclidean") >= 0.94

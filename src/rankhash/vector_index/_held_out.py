@@ -18,6 +18,14 @@ from ._cells import Cells
 from ._rows import Rows
 from ._trial import EXPONENTS, MOST_GROWTH, Trial, calibrate
 
+N_LONELY, MOST_HIDDEN, HIDDEN_SHARE = 100, 100, 0.05
+"""Number of stored vectors that are searched for without their nearest neighbours. Up to MOST_HIDDEN neighbours of each
+are hidden, but at most HIDDEN_SHARE of all vectors."""
+
+GAP, AFTER, WITH_GAP = 1.2, 5, 0.25
+"""Stored vectors have near-copies if, for a share WITH_GAP of them, some neighbour behind the first AFTER is GAP times as
+far away as the one before."""
+
 N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
 """A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
 
@@ -26,11 +34,14 @@ USUAL, FAR, BEYOND, FEWEST_FAR = 0.9, 0.98, 1.2, 20
 from BEYOND times what the share FAR has. Those are measured if FEWEST_FAR of the made-up queries are so far away."""
 
 
+LONELY = -1
+
+
 @dataclass(frozen=True)
 class HeldOut:
     """Queries, the numbers of their own rows or -1, and true distances ``(n, k)`` of their neighbours.
 
-    ``families`` (n,) are 0 for stored vectors, which come first.
+    ``families`` (n,) are 0 for stored vectors, and LONELY for those whose nearest neighbours are hidden.
     """
 
     cells: Cells
@@ -67,11 +78,19 @@ class HeldOut:
             hidden = np.union1d(own, found[families == 0][copies])
             passing, own = _without(passing, hidden[hidden >= 0], len(rows)), np.full_like(own, -1)
             found, distances = _nearest(cells, rows, passing, queries, depth)
+        if not cells.coder.product and _have_near_copies(distances[families == 0]):
+            # near-copies of a query are found with ease as well, but other queries have none
+            hidden, lonely = _lonely(cells, rows, passing, living, rng)
+            passing = _without(passing, hidden, len(rows))
+            queries = np.concatenate([rows.take(lonely), queries])
+            families = np.concatenate([np.full(len(lonely), LONELY), families])
+            own = np.concatenate([np.full(len(lonely), -1), own])
+            found, distances = _nearest(cells, rows, passing, queries, depth)
         return cls(cells, passing, queries, own, _without_own(found, distances, own), families, rows.row_bytes)
 
     def calibration(self, rows: _kernels.RowsView, on_step: Callable[[], None]) -> Calibration:
         """Settings and the recall that they reach, with candidates re-ranked by ``rows``."""
-        stored = self._trial(rows, self.families == 0)
+        stored = self._trial(rows, self.families <= 0)
         if self.cells.coder.product:
             return calibrate(stored, None, (0,), (), on_step)
         unlikeness = self.cells.coder.unlikeness(self.queries)
@@ -128,6 +147,26 @@ def made_up(rows: Rows, living: I64, rng: np.random.Generator) -> tuple[F32, I64
     queries: F32 = np.concatenate([(a + b) / 2, a + b - c, center + noise, moved]).astype(np.float32)
     usable = np.abs(queries).max(axis=1) > 0
     return queries[usable], np.repeat(np.arange(1, 5), n)[usable]
+
+
+def _have_near_copies(distances: F32) -> bool:
+    """Whether neighbours, by squared distances ``(n, k)``, fall into those of a small group and others."""
+    if distances.shape[1] < AFTER + 2:
+        return False
+    before, behind = distances[:, AFTER:-1], distances[:, AFTER + 1 :]
+    gaps = np.isfinite(behind) & (behind > GAP**2 * np.maximum(before, 1e-30))
+    return bool(gaps.any(axis=1).mean() > WITH_GAP)
+
+
+def _lonely(cells: Cells, rows: Rows, passing: U8 | None, living: I64, rng: np.random.Generator) -> tuple[I64, I64]:
+    """Rows to hide, and the stored vectors among them whose nearest neighbours the others are."""
+    n_hidden = min(MOST_HIDDEN, int(HIDDEN_SHARE * len(living)) // N_LONELY)
+    if n_hidden < 2:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    lonely = np.sort(rng.permutation(living)[:N_LONELY])
+    found, _ = _nearest(cells, rows, passing, rows.take(lonely), n_hidden)
+    hidden = np.union1d(found, lonely)
+    return hidden[hidden >= 0], lonely
 
 
 def _nearest(cells: Cells, rows: Rows, passing: U8 | None, queries: F32, k: int) -> tuple[I64, F32]:
