@@ -86,9 +86,9 @@ def test_queries_for_which_no_growth_is_enough_are_compared_with_all_vectors(rng
 
 
 def test_near_copies_do_not_make_other_queries_look_easy(rng):
-    base = rng.normal(size=(6000, 16)).astype(np.float32)
+    base = rng.normal(size=(6000, 40)).astype(np.float32)
     stored, queries = base[:5800], base[5800:]
-    X = np.repeat(stored, 20, axis=0) + 0.02 * rng.normal(size=(116_000, 16)).astype(np.float32)
+    X = np.repeat(stored, 20, axis=0) + 0.5 * rng.normal(size=(116_000, 40)).astype(np.float32)
     index = VectorIndex("euclidean", verbose=False)
     index.add(X)
     assert brute.recall(index.search(queries).ids, queries, X, "euclidean") >= 0.94

@@ -23,7 +23,7 @@ N_LONELY, MOST_HIDDEN, HIDDEN_SHARE = 100, 100, 0.05
 are hidden, but at most HIDDEN_SHARE of all vectors."""
 
 GAP, AFTER, WITH_GAP = 1.2, 5, 0.25
-"""Stored vectors have near-copies if, for a share WITH_GAP of them, some neighbour behind the first AFTER is GAP times as
+"""Stored vectors have near-copies if, for a share WITH_GAP of them, a neighbour behind the first AFTER is GAP times as
 far away as the one before."""
 
 N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
