@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmark_scripts import BENCHMARKS, drawn, needs_faiss, run_script
 from harness.comparison import Suite
 from harness.results import Results, read_results
 from harness.running import benchmarks, load_benchmark
-from test_benchmarks import BENCHMARKS, drawn, needs_faiss, run_script
 
 SUITES = ("scan", "single", "lookup", "score_tables", "filter", "encode", "threads", "memory", "collection")
 NO_PEER = (

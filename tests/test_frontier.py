@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmark_scripts import ORIGIN, drawn, needs_faiss
 from drawing.frontier import TABLES as FRONTIER_TABLES
 from drawing.frontier import Curve
 from frontier import _curves
@@ -14,7 +15,6 @@ from frontier._contenders import MODULES, contender, installed
 from harness.prepared_sets import VectorSet, distances_of, load_set, quick_set, recall
 from harness.results import Results, Row
 from test_benchmark_runs import quick_run
-from test_benchmarks import ORIGIN, drawn, needs_faiss
 from vector_sets import splits
 from vector_sets.prepare import true_neighbors
 

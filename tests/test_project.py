@@ -1,7 +1,8 @@
-"""What pyproject.toml and the workflow say fits the code and the Makefile."""
+"""The project as a whole: what pyproject.toml and the workflow say is true, and files and functions are small."""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -53,3 +54,39 @@ def test_the_workflow_runs_what_everybody_runs():
     assert "cibuildwheel" in workflow
     hosts = re.findall(r"https?://\S+", workflow)
     assert hosts == []
+
+
+CODE = {
+    "src": "*.py *.js *.css *.html",
+    "native": "*.hpp *.cpp",
+    "tests": "*.py *.js",
+    "benchmarks": "*.py",
+    "tools": "*.py",
+}
+"""Folders with code, and the names of code files in them."""
+
+MAX_FILE, MAX_FUNCTION = 300, 40
+"""Largest numbers of lines; those of a function without its signature and docstring."""
+
+LONG_FILES = {"native/core/cell_query.hpp": "one class, each step of which works on the same buffers"}
+"""Files that are longer, and why."""
+
+
+def code_files():
+    return [path for folder, names in CODE.items() for name in names.split() for path in (ROOT / folder).rglob(name)]
+
+
+def test_files_are_small_or_say_why_not():
+    long = {str(path.relative_to(ROOT)) for path in code_files() if len(path.read_text().splitlines()) > MAX_FILE}
+    assert long == {*LONG_FILES}
+
+
+def test_functions_are_small():
+    long = []
+    for path in code_files():
+        for node in ast.walk(ast.parse(path.read_text())) if path.suffix == ".py" else ():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+                if body[-1].end_lineno - body[0].lineno >= MAX_FUNCTION:
+                    long.append(f"{path.relative_to(ROOT)}: {node.name}")
+    assert not long

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import oracles
+import learning_oracles
 from rankhash import _kernels
 
 DIMENSIONS = [1, 7, 8, 9, 40, 65]
@@ -37,7 +37,7 @@ def test_one_pair_has_the_bound_and_the_step_of_the_full_scan(arity, hinge):
         for weights in (tied, untied):
             one = x, pairs[t : t + 1], labels[t : t + 1], weights
             w, _, totals = train(*one, **options)
-            expected, _, bound = oracles.train_pairs(*one, *options.values(), average_from=1)
+            expected, _, bound = learning_oracles.train_pairs(*one, *options.values(), average_from=1)
             a, b = x[pairs[t]] @ weights.T
             assert totals.bound == pytest.approx(bound, abs=1e-5)
             assert totals.errors == ((a.argmax() == b.argmax()) != labels[t])
@@ -55,7 +55,7 @@ def test_a_pass_is_that_of_the_slow_twin(d, arity, hinge):
     weights = _kernels.pad_columns(rng.normal(size=(arity, d)).astype(np.float32))
     options = {"hinge": hinge, "rho": 0.7, "lam": 1.0, "rate": 0.05, "rate_step": -0.05 / 300}
     w, mean, totals = train(x, pairs, labels, weights, average_from=150, **options)
-    expected = oracles.train_pairs(x, pairs, labels, weights, *options.values(), average_from=150)
+    expected = learning_oracles.train_pairs(x, pairs, labels, weights, *options.values(), average_from=150)
     np.testing.assert_allclose(w, expected[0], atol=1e-4)
     np.testing.assert_allclose(mean, expected[1], atol=1e-4)
     assert totals.bound == pytest.approx(expected[2], rel=1e-4)
@@ -86,7 +86,7 @@ def test_the_gradient_is_the_sum_over_the_pairs(arity, hinge):
     gradient, totals = _kernels.pair_gradient(scores, pairs, labels, hinge=hinge, rho=0.7, lam=1.3)
     expected, bound = np.zeros_like(scores), 0.0
     for (i, j), label in zip(pairs, labels, strict=True):
-        winner, rival, extra = oracles.assignment(scores[i], scores[j], bool(label), 0.7, 1.3, hinge)
+        winner, rival, extra = learning_oracles.assignment(scores[i], scores[j], bool(label), 0.7, 1.3, hinge)
         bound += extra
         for point, right, wrong in zip((i, j), winner, rival, strict=True):
             expected[point, right] += 1

@@ -20,6 +20,16 @@ QUALITY |= {"RSH paper": 0.62, "SRSH paper sampling": 0.66}
 ORIGIN = {"cpu": "Some CPU", "cores": 2, "isa": "avx2", "commit": "0123", "version": "1", "date": "2026-01-01"}
 
 
+ORIGIN = {
+    "cpu": "Some CPU",
+    "cores": 2,
+    "isa": "avx2",
+    "commit": "0123",
+    "version": "1",
+    "date": "2026-01-01",
+}
+
+
 def row(name, n_symbols, seed, quality, *, noise=0.001):
     """A run whose every metric is the quality plus a little for the length, the same for all methods of a seed."""
     arity = 4 if name in RANKING else 2
@@ -54,14 +64,7 @@ def row(name, n_symbols, seed, quality, *, noise=0.001):
         "hits": [near] + [0] * (n_symbols - 1) + [1000 - near],
         "noise": {"ap": value * (0.95 if arity == 4 else 0.9), "changed": 0.1},
         "redundancy": 0.2 + noise * seed if name.startswith("RSH") else 0.1,
-        "origin": {
-            "cpu": "Some CPU",
-            "cores": 2,
-            "isa": "avx2",
-            "commit": "0123",
-            "version": "1",
-            "date": "2026-01-01",
-        },
+        "origin": ORIGIN,
     }
 
 

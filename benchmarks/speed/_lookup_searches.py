@@ -43,15 +43,12 @@ def nearest(case: Case, folder: Path) -> Outcome:
 
         return call
 
+    def renew() -> None:
+        now["codes"] = next(fresh)
+
     contenders = {"ours": searches(p.tables), "scan": searches(p.flat)}
-    samples: timing.Samples = {clock: {name: [] for name in contenders} for clock in timing.CLOCKS}
     with busy_cores() if params["busy"] else nullcontext():
-        for turn in range(params["repeats"]):
-            now["codes"] = next(fresh)
-            _flush()
-            for name in sorted(contenders, reverse=bool(turn % 2)):
-                for clock, times in timing.one_thread({name: _once(contenders[name])}, 1).items():
-                    samples[clock][name] += times[name]
+        samples = _in_turns(contenders, params["repeats"], renew)
     comparisons = [Comparison("scan", "our own scan", kind=params["compare"])]
     if limit := params["microseconds"]:
         comparisons.append(Comparison("limit", f"{limit} µs", kind="cost"))
@@ -70,6 +67,18 @@ def nearest(case: Case, folder: Path) -> Outcome:
         extra=_facts(p, p.queries[: 10 * count], k)
         | {"mean_of_one_query": {name: mean(samples["thread"][name]) / count for name in contenders}},
     )
+
+
+def _in_turns(contenders: dict[str, timing.Contender], repeats: int, renew: Callable[[], None]) -> timing.Samples:
+    """Samples of contenders that change places in every turn; ``renew`` draws the queries of a turn."""
+    samples: timing.Samples = {clock: {name: [] for name in contenders} for clock in timing.CLOCKS}
+    for turn in range(repeats):
+        renew()
+        _flush()
+        for name in sorted(contenders, reverse=bool(turn % 2)):
+            for clock, times in timing.one_thread({name: _once(contenders[name])}, 1).items():
+                samples[clock][name] += times[name]
+    return samples
 
 
 @contextmanager

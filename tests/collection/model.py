@@ -127,3 +127,7 @@ class Model:
             ids[there] = np.array([*names, None], object)[found[there]]
             distances[there] = near[there]
         return ids, distances
+
+
+NAMES = [f"item-{i}" if i % 3 else i for i in range(300)]
+METADATA = [{"n": i, "even": i % 2 == 0} if i % 5 else None for i in range(300)]

@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from index.contract import assert_same, draw
+from index.model import assert_same, draw
 from rankhash import CodeLayout, FileFormatError, FlatIndex, InvalidInputError, LayoutMismatchError, open_index
 from rankhash.engines.dask import DaskIndex
 from rankhash.engines.dask import _folder as module

@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from index.contract import assert_same, draw
+from index.model import assert_same, draw
 from rankhash import CodeLayout, DuplicateIdError, FlatIndex, InvalidInputError, LayoutMismatchError
 from rankhash.engines.dask import DaskIndex, _loading, _searching
 

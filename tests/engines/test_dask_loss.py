@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-from index.contract import assert_same
+from index.model import assert_same
 from rankhash import EngineError, FlatIndex
 from rankhash.engines.dask import DaskIndex
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from index.contract import assert_same
+from index.model import assert_same
 from rankhash import CodeLayout, FileFormatError, FlatIndex, IdError, InvalidInputError, LayoutMismatchError
 from rankhash.engines.dask import DaskIndex
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import oracles
+import learning_oracles
 from oracles import linear_scores, winners
 from rankhash import LSH, MLH, SpectralHashing, _files, load_hasher
 from rankhash.errors import FileFormatError, InvalidInputError
@@ -63,7 +63,7 @@ def test_the_worst_assignment_is_as_bad_as_that_of_the_slow_twin(n_symbols, rho,
     a, b, labels = draw_projections(n_symbols, n=500)
     loss = _minimal_loss.hinges(n_symbols, rho, 0.7, epsilon)
     found = _minimal_loss.worst_assignment(a, b, labels, loss)
-    sorted_ones = oracles.worst_assignment(a, b, loss.losses[labels])
+    sorted_ones = learning_oracles.worst_assignment(a, b, loss.losses[labels])
     for t, losses in enumerate(loss.losses[labels]):
         mine, best = (value(g[t].astype(int), h[t].astype(int), a[t], b[t], losses) for g, h in (found, sorted_ones))
         assert abs(mine - best) < 1e-4 * max(1, abs(best))

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-import oracles
+import learning_oracles
 from rankhash import RSH, SRSH
 from rankhash.errors import InvalidInputError
 from rankhash.hashers import training as training_module
@@ -50,7 +50,7 @@ def problem(seed, arity, n=40, d=8):
 def test_rsh_takes_the_steps_of_algorithm_1(seed, arity):
     pool, starts, rng = problem(seed, arity)
     picked = rng.integers(0, len(pool.pairs), (3, 300))
-    expected = oracles.algorithm_1(pool.x, pool.pairs, pool.labels, picked, starts, 0.7, 0.9, 0.05)
+    expected = learning_oracles.algorithm_1(pool.x, pool.pairs, pool.labels, picked, starts, 0.7, 0.9, 0.05)
     rule = Rule(False, 0.7, 0.9, 0.05, 0.0, literal=True)
     for start, picks, w in zip(starts, picked, expected, strict=True):
         learned, trace = rank_function.learn_function(pool.x, pool.pairs[picks], pool.labels[picks], start, rule)
@@ -65,7 +65,7 @@ def test_rsh_takes_the_steps_of_algorithm_1(seed, arity):
 def test_srsh_takes_the_steps_of_algorithm_2(seed, arity, sampling):
     pool, starts, rng = problem(seed, arity)
     picked = rng.integers(0, len(pool.pairs), (3, 300))
-    learned, errors, alphas = oracles.algorithm_2(
+    learned, errors, alphas = learning_oracles.algorithm_2(
         pool.x, pool.pairs, pool.labels, picked, starts, 0.7, 0.9, 0.05, on_step=not sampling
     )
     boosting, rule = PaperBoosting(pool.labels, sampling=sampling), Rule(False, 0.7, 0.9, 0.05, 0.0, literal=True)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import decoded, refine_loss, refine_once, winners
+from learning_oracles import decoded, refine_loss, refine_once
+from oracles import winners
 from rankhash.hashers._quantizer import codebooks
 from rankhash.hashers._quantizer.refinement import Refinement, learn_refinement
 from rankhash.hashers._quantizer.regression import SymbolRegression

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import oracles
+import learning_oracles
 from rankhash import RSH, SRSH
 from rankhash.hashers import rsh, srsh
 from rankhash.hashers._pairwise.rank_function import Rule, learn_function
@@ -29,7 +29,7 @@ def test_online_steps_shrink_to_nothing_and_the_last_half_is_averaged(hinge):
     x, pairs, labels, start = draw_problem(4, 640)
     learned, trace = learn_function(x, pairs, labels, start, Rule(hinge, RHO, LAM, RATE, 0.0))
     steps = {"rate": RATE, "rate_step": -RATE / 640, "average_from": 320}
-    last, mean, bound = oracles.train_pairs(x, pairs, labels, start, hinge, RHO, LAM, **steps)
+    last, mean, bound = learning_oracles.train_pairs(x, pairs, labels, start, hinge, RHO, LAM, **steps)
     np.testing.assert_allclose(learned, mean, atol=1e-4)
     assert np.abs(last - mean).max() > 1e-2  # the twin can tell an average from the last weights
     assert trace.n_pairs == list(range(80, 641, 80))
@@ -44,7 +44,7 @@ def test_batch_steps_follow_the_gradient_over_all_pairs(hinge):
     for step in range(80):
         move = np.zeros_like(w)
         for (i, j), label in zip(pairs, labels, strict=True):
-            winner, rival, _ = oracles.assignment(w @ x[i], w @ x[j], bool(label), RHO, LAM, hinge)
+            winner, rival, _ = learning_oracles.assignment(w @ x[i], w @ x[j], bool(label), RHO, LAM, hinge)
             for member, point in enumerate((i, j)):
                 move[winner[member]] += x[point]
                 move[rival[member]] -= x[point]

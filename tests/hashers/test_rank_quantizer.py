@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from oracles import decoded, linear_scores, refine_loss, winners
+from learning_oracles import decoded, refine_loss
+from oracles import linear_scores, winners
 from rankhash import JRSH, FlatIndex, RankQuantizer, _files, _kernels, load_hasher
 from rankhash.errors import FileFormatError, InvalidInputError
 from rankhash.hashers._quantizer import decoder

@@ -9,7 +9,7 @@ import pytest
 
 from rankhash import CodeLayout, FileFormatError, FlatIndex, RankhashError, _files
 
-from .contract import draw
+from .model import draw
 from .test_lookup import Eager
 
 ARITIES = [2, 3, 4, 5, 6, 7, 9, 13, 16]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from rankhash.errors import InvalidInputError
-from rankhash.server import Limits, Settings, create_app, search_batch
+from rankhash.server import Settings
 
-from .serving import TOKEN, Client, serving
+from .serving import serving
 
 RAW, NPY = "application/octet-stream", "application/x-npy"
 V = [0.0] * 64
@@ -210,124 +206,3 @@ def test_an_encoder_that_fails_is_no_stack_trace(make, tmp_path):
             answer = client.search(text="3")
             assert answer.code == code
             assert b"secret" not in answer.data
-
-
-def test_truth_has_a_limit(make):
-    settings = Settings(limits=Limits(stored=1000))
-    with make(":memory:", store_vectors="float16") as made, serving({"digits": made}, settings) as client:
-        assert client.search(id=1, truth=True).status == 200
-        assert client.search(ids=[1, 2], truth=True).code == "422 limit"
-        assert client.search(ids=[1, 2], truth=True, where="digit < 5").status == 200
-        clients = [Client(client.port) for _ in range(8)]
-        with ThreadPoolExecutor(8) as threads:  # together they are beyond the limit, but each for itself is not
-            for _ in range(5):
-                answers = list(threads.map(lambda one: one.search(id=1, truth=True).status, clients))
-                assert answers == [200] * 8
-        for one in clients:
-            one.close()
-
-
-def test_a_large_body_is_refused_before_and_while_it_comes(make):
-    settings = Settings(limits=Limits(body_bytes=1000))
-    with make(":memory:") as made, serving({"digits": made}, settings) as client:
-        assert client.call("POST", f"{client.path}/search", b"x" * 1001).code == "413 too_large"
-        assert client.search(id=1).status == 200
-        head = f"POST {client.path}/search HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n".encode()
-        with client.raw(head) as connection:
-            try:
-                for _ in range(100):
-                    connection.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
-            except OSError:  # it was closed while we were sending
-                return
-            assert b" 413 " in connection.recv(4096)
-
-
-def test_requests_beyond_the_limit_are_turned_away(make):
-    settings = Settings(limits=Limits(concurrent=2))
-    with make(":memory:") as made, serving({"digits": made}, settings) as client:
-        head = f"POST {client.path}/search HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n".encode()
-        with client.raw(head), client.raw(head):
-            wait_until(lambda: client.app.state.rankhash.metrics.in_flight == 2)
-            answer = client.search(id=1)
-            assert answer.code == "429 too_many_requests"
-            assert answer.headers["retry-after"] == "1"
-            assert client.get("/healthz").status == 200
-        wait_until(lambda: client.app.state.rankhash.metrics.in_flight == 0)
-        assert client.search(id=1).status == 200
-
-
-def test_a_search_that_takes_too_long_is_answered_with_503(make, monkeypatch):
-    blocked = threading.Event()
-    right = search_batch.run_batch
-
-    def slow(key, requests):
-        blocked.wait(10)
-        return right(key, requests)
-
-    monkeypatch.setattr(search_batch, "run_batch", slow)
-    settings = Settings(limits=Limits(search_seconds=0.2))
-    with make(":memory:") as made, serving({"digits": made}, settings) as client:
-        try:
-            assert client.search(id=1).code == "503 timeout"
-        finally:
-            blocked.set()
-        assert client.search(id=1).status == 200
-
-
-def test_changes_need_the_token_and_nothing_else_does(writer, digits):
-    stranger, wrong = Client(writer.port), Client(writer.port, TOKEN + "x")
-    body = {"items": [{"vector": digits[0][0].tolist()}]}
-    for client, code in ((stranger, "401 no_token"), (wrong, "401 no_token")):
-        answer = client.call("POST", f"{client.path}/items", body)
-        assert answer.code == code
-        assert answer.headers["www-authenticate"] == "Bearer"
-        assert client.call("DELETE", f"{client.path}/items", {"ids": [0]}).code == code
-        assert client.search(id=0).status == 200
-    for header in ("Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer \xff", f"Bearer {TOKEN[:-1]}"):
-        assert stranger.call("POST", f"{writer.path}/items", body, authorization=header).code == "401 no_token"
-    assert len(writer.collection) == 600
-    assert writer.call("POST", f"{writer.path}/items", body).status == 200
-    stranger.close()
-    wrong.close()
-
-
-def test_another_address_needs_the_token_for_everything_that_is_data(make):
-    settings = Settings(host="0.0.0.0", token=TOKEN)
-    with make(":memory:") as made, serving({"digits": made}, settings) as client:
-        stranger = Client(client.port)
-        for path in ("/v1/collections", f"{client.path}/items/1", "/metrics", "/openapi.json"):
-            assert stranger.get(path).code == "401 no_token"
-            assert client.get(path).status == 200
-        assert stranger.search(id=1).code == "401 no_token"
-        assert client.search(id=1).status == 200
-        assert stranger.get("/healthz").status == 200
-        assert client.get("/v1/collections", host="search.example.org").status == 200
-        stranger.close()
-
-
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("localhost", 200),
-        ("127.0.0.1:8000", 200),
-        ("[::1]:80", 200),
-        ("evil.example", 421),
-        ("localhost.evil", 421),
-        ("", 421),
-    ],
-)
-def test_a_local_server_answers_for_this_machine_only(client, host, status):
-    assert client.get("/v1/collections", host=host).status == status
-
-
-@pytest.mark.parametrize("settings", [Settings(writable=True), Settings(host="0.0.0.0"), Settings(host="192.168.1.7")])
-def test_an_open_server_is_not_made_without_a_token(settings):
-    with pytest.raises(InvalidInputError, match="needs a token"):
-        create_app({}, settings)
-
-
-def wait_until(true, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from rankhash import LSH, Collection
-from rankhash.server import Limits, Settings, connections
+from rankhash.server import Limits, Settings, connections, search_batch
 
 from .serving import TOKEN, Client, process, read_all, serving
 
@@ -155,3 +156,72 @@ def test_a_second_signal_ends_the_process_at_once(large, tmp_path, monkeypatch):
             assert client.process.poll() is None  # a request is being answered
             client.process.send_signal(signal.SIGTERM)
             assert client.process.wait(20) == 128 + signal.SIGTERM
+
+
+def test_truth_has_a_limit(make):
+    settings = Settings(limits=Limits(stored=1000))
+    with make(":memory:", store_vectors="float16") as made, serving({"digits": made}, settings) as client:
+        assert client.search(id=1, truth=True).status == 200
+        assert client.search(ids=[1, 2], truth=True).code == "422 limit"
+        assert client.search(ids=[1, 2], truth=True, where="digit < 5").status == 200
+        clients = [Client(client.port) for _ in range(8)]
+        with ThreadPoolExecutor(8) as threads:  # together they are beyond the limit, but each for itself is not
+            for _ in range(5):
+                answers = list(threads.map(lambda one: one.search(id=1, truth=True).status, clients))
+                assert answers == [200] * 8
+        for one in clients:
+            one.close()
+
+
+def test_a_large_body_is_refused_before_and_while_it_comes(make):
+    settings = Settings(limits=Limits(body_bytes=1000))
+    with make(":memory:") as made, serving({"digits": made}, settings) as client:
+        assert client.call("POST", f"{client.path}/search", b"x" * 1001).code == "413 too_large"
+        assert client.search(id=1).status == 200
+        head = f"POST {client.path}/search HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+        with client.raw(head) as connection:
+            try:
+                for _ in range(100):
+                    connection.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+            except OSError:  # it was closed while we were sending
+                return
+            assert b" 413 " in connection.recv(4096)
+
+
+def test_requests_beyond_the_limit_are_turned_away(make):
+    settings = Settings(limits=Limits(concurrent=2))
+    with make(":memory:") as made, serving({"digits": made}, settings) as client:
+        head = f"POST {client.path}/search HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n".encode()
+        with client.raw(head), client.raw(head):
+            wait_until(lambda: client.app.state.rankhash.metrics.in_flight == 2)
+            answer = client.search(id=1)
+            assert answer.code == "429 too_many_requests"
+            assert answer.headers["retry-after"] == "1"
+            assert client.get("/healthz").status == 200
+        wait_until(lambda: client.app.state.rankhash.metrics.in_flight == 0)
+        assert client.search(id=1).status == 200
+
+
+def test_a_search_that_takes_too_long_is_answered_with_503(make, monkeypatch):
+    blocked = threading.Event()
+    right = search_batch.run_batch
+
+    def slow(key, requests):
+        blocked.wait(10)
+        return right(key, requests)
+
+    monkeypatch.setattr(search_batch, "run_batch", slow)
+    settings = Settings(limits=Limits(search_seconds=0.2))
+    with make(":memory:") as made, serving({"digits": made}, settings) as client:
+        try:
+            assert client.search(id=1).code == "503 timeout"
+        finally:
+            blocked.set()
+        assert client.search(id=1).status == 200
+
+
+def wait_until(true, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankhash import _kernels
+
 METRICS = ["cosine", "euclidean", "dot"]
 
 
@@ -41,3 +43,14 @@ def recall(found, queries, vectors, metric):
     limit = limit + 1e-5 * np.abs(limit) + 1e-6
     mine = np.where(found >= 0, np.take_along_axis(truth, np.maximum(found, 0), axis=1), np.inf)
     return float((mine <= limit[:, None]).mean())
+
+
+def rows_view(vectors, dtype, split=0):
+    """Stored vectors, of which the first ``split`` lie in the head; and what their elements and factors are."""
+    factors = None
+    if dtype == "int8":
+        factors = np.maximum(np.abs(vectors).max(axis=1) / np.float32(127), np.float32(1e-30))
+        vectors = np.rint(vectors / factors[:, None])
+    stored = np.ascontiguousarray(vectors.astype(dtype))
+    raw = stored.view(np.uint8)
+    return _kernels.RowsView(raw[:split], raw[split:], len(raw), factors, stored.shape[1], dtype), stored, factors

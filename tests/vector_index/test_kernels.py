@@ -1,4 +1,4 @@
-"""Kernels of cells and rows on every instruction set against their slow twins."""
+"""Kernels of cells on every instruction set against their slow twins."""
 
 from __future__ import annotations
 
@@ -9,18 +9,9 @@ import cell_oracles
 import oracles
 from rankhash import _kernels
 
+from .brute import rows_view
+
 BLOCK = _kernels.CELL_BLOCK
-
-
-def rows_view(vectors, dtype, split=0):
-    """Stored vectors, of which the first ``split`` lie in the head; and what their elements and factors are."""
-    factors = None
-    if dtype == "int8":
-        factors = np.maximum(np.abs(vectors).max(axis=1) / np.float32(127), np.float32(1e-30))
-        vectors = np.rint(vectors / factors[:, None])
-    stored = np.ascontiguousarray(vectors.astype(dtype))
-    raw = stored.view(np.uint8)
-    return _kernels.RowsView(raw[:split], raw[split:], len(raw), factors, stored.shape[1], dtype), stored, factors
 
 
 def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None, corrected=False):
@@ -45,9 +36,7 @@ def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None, co
     offsets = None if product else offsets_of(centroids, scales, decoder)
     lows = steps = None
     if corrected:
-        values = offsets[cells[:, None], np.arange(n_symbols), symbols].sum(axis=1, dtype=np.float64)
-        lows, steps = np.full(n_cells, values.min(), np.float32), np.full(n_cells, np.ptp(values) / 255, np.float32)
-        blocks[place // BLOCK, -1, place % BLOCK] = np.rint((values - values.min()) / steps[0])
+        lows, steps, blocks[place // BLOCK, -1, place % BLOCK] = correction_bytes(offsets, cells, symbols)
         offsets = None
     factor = np.float32(-1 if product else -2)
     squares = np.zeros(n_cells) if product else np.square(centroids, dtype=np.float64).sum(axis=1)
@@ -70,6 +59,14 @@ def hand_made_cells(rng, sizes, depth, n_symbols, product=False, scales=None, co
     )
     order = np.argsort(numbers)
     return view, symbols[order], cells[order], centroids, scales, decoder
+
+
+def correction_bytes(offsets, cells, symbols):
+    """Lows and steps, the same for all cells, and the bytes of the codes: (correction - low) / step, rounded."""
+    values = offsets[cells[:, None], np.arange(symbols.shape[1]), symbols].sum(axis=1, dtype=np.float64)
+    lows = np.full(len(offsets), values.min(), np.float32)
+    steps = np.full(len(offsets), np.ptp(values) / 255, np.float32)
+    return lows, steps, np.rint((values - values.min()) / steps[0])
 
 
 def decoder_axes(rng, factor, decoder):
@@ -120,49 +117,6 @@ def test_products_with_centroids_are_rounded_once_per_dimension(rng, isa):
     expected = cell_oracles.assigned_cells(vectors, centroids)
     np.testing.assert_array_equal(cells, expected[0])
     np.testing.assert_array_equal(scores, expected[1])
-
-
-@pytest.mark.parametrize("dtype", _kernels.ROW_TYPES)
-@pytest.mark.parametrize("product", [False, True])
-@pytest.mark.parametrize("d", [1, 7, 8, 31, 32, 41, 100])
-def test_all_rows_are_compared_bit_by_bit_as_the_twin_does(rng, isa, dtype, product, d):
-    vectors, queries = (rng.normal(size=(n, d)).astype(np.float32) for n in (70, 5))
-    vectors[40:50] = vectors[:10]  # ties
-    view, stored, factors = rows_view(vectors, dtype, split=33)
-    expected = cell_oracles.row_distances(queries, stored, factors, product)
-    for k in (1, 10, 80):
-        found = _kernels.search_rows(view, None, product, None, queries, k, 2)
-        for one, other in zip(found, oracles.nearest(expected, np.arange(70), k), strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
-def test_rows_that_do_not_pass_are_not_found_and_ids_break_ties(rng, isa):
-    vectors = np.round(rng.normal(size=(300, 3))).astype(np.float32)
-    view, stored, _ = rows_view(vectors, "float32")
-    ids, passes = rng.permutation(1000)[:300], rng.random(300) < 0.3
-    bits = np.packbits(passes, bitorder="little")
-    found = _kernels.search_rows(view, ids, False, bits, vectors[:9], 20, 1)
-    distances = cell_oracles.row_distances(vectors[:9], stored[passes], None, False)
-    for one, other in zip(found, oracles.nearest(distances, ids[passes], 20), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("dtype", _kernels.ROW_TYPES)
-@pytest.mark.parametrize("product", [False, True])
-def test_the_nearest_of_given_candidates_are_those_of_the_twin(rng, isa, dtype, product):
-    vectors, queries = (np.round(rng.normal(size=(n, 5))).astype(np.float32) for n in (70, 6))
-    view, stored, factors = rows_view(vectors, dtype, split=33)
-    ids, distances = rng.permutation(200)[:70], cell_oracles.row_distances(queries, stored, factors, product)
-    candidates = np.stack([rng.permutation(70)[:30] for _ in queries])
-    candidates[:, 20:25] = -1
-    candidates[5] = -1
-    for k in (1, 7, 40):
-        found = _kernels.rank_rows(view, ids, product, candidates, queries, k, 2)
-        for row, own in enumerate(candidates):
-            own = own[own >= 0]
-            expected = oracles.nearest(distances[row : row + 1, own], ids[own], k)
-            for one, other in zip(found, expected, strict=True):
-                np.testing.assert_array_equal(one[row : row + 1], other)
 
 
 @pytest.mark.parametrize("product", [False, True])
