@@ -6,7 +6,10 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import rankhash
 
@@ -92,6 +95,19 @@ def test_an_underscore_is_private_to_its_folder():
     assert not is_private_to_others(("index", "_store", "CodeStore"), ("index",))
 
 
+def test_no_modules_import_each_other():
+    """Also not for their types only, or inside of functions."""
+    modules = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in PACKAGE.rglob("*.py")}
+    graph = {
+        module: {name[:end] for name in names_imported_by(path) for end in (len(name), len(name) - 1)} & {*modules}
+        for module, path in modules.items()
+        if module[-1] != "__init__"
+    }
+    with pytest.raises(CycleError):
+        [*TopologicalSorter({("a",): {("b",)}, ("b",): {("a",)}}).static_order()]
+    [*TopologicalSorter({module: imported - {module} for module, imported in graph.items()}).static_order()]
+
+
 def test_only_kernels_import_the_native_module():
     users = {module_of(path) for path in PACKAGE.rglob("*.py") if "_native" in set(imports_of(path))}
     assert users == {"_kernels"}
@@ -121,18 +137,3 @@ def test_later_names_are_those_that_type_checkers_see():
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {node.module: {alias.name for alias in node.names} for node in checked.body}
     assert seen == {module: set(names.split()) for module, names in rankhash._LATER.items()}
-
-
-MAX_FILE, MAX_FUNCTION = 300, 40
-"""Largest numbers of lines; those of a function without its docstring."""
-
-
-def test_files_and_functions_are_small():
-    long = [path.name for path in PACKAGE.rglob("*.py") if len(path.read_text().splitlines()) > MAX_FILE]
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
-                if body[-1].end_lineno - body[0].lineno >= MAX_FUNCTION:
-                    long.append(f"{path.name}: {node.name}")
-    assert not long

@@ -14,15 +14,14 @@ be one of ``_code_arrays``: the fingerprint is computed from them.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _files, _kernels, _ranking
@@ -31,7 +30,7 @@ from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
-from ._saving import fingerprint_of, hasher_state
+from ._saving import StoredHasher, hasher_state
 from .parameters import as_random_state, feature_names, one_blas_thread, symbols_of
 from .training import Training
 
@@ -42,7 +41,7 @@ Arrays = dict[str, NDArray[Any]]
 History = dict[str, list[float]]
 
 
-class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredHasher):  # type: ignore[misc]
     """The base class of all methods: fit, encode, score tables and files.
 
     ``transform`` follows ``set_output``, so that a pipeline can return frames of symbols. ``encode`` and
@@ -73,21 +72,12 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
     n_bits: int | None = None
     n_bytes: int | None = None
     random_state: Any
-    layout_: CodeLayout
-    n_features_in_: int
     projections_: F32
     bias_: F32 | None = None
     center_: F32 | None = None
     history_: History
 
     _code_arrays: ClassVar[tuple[str, ...]] = ("projections_", "bias_", "center_")
-    """Learned arrays that determine the codes; those that are None are left out."""
-
-    _side_arrays: ClassVar[tuple[str, ...]] = ()
-    """Learned arrays that are saved but do not determine the codes, such as weights."""
-
-    _fingerprint_name: ClassVar[str | None] = None
-    """The method's name in fingerprints; None stands for the name of the class."""
 
     @abstractmethod
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
@@ -140,7 +130,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         return scores.reshape(len(vectors), self.layout_.n_symbols, self.layout_.arity)
 
     def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
-        """Whether arrays of a file have the types, shapes and values that the kernels rely on."""
         projections = arrays.get("projections_", np.empty(0))
         rows = (layout.n_symbols * layout.arity, layout.n_symbols if layout.arity == 2 else -1)
         return (
@@ -188,17 +177,6 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, A
         if not self._fits({key: np.asarray(array) for key, array in arrays.items()}, layout, n_features):
             raise InvalidInputError(f"{name} cannot be fitted to these vectors: their values are too large; scale them")
         return arrays
-
-    def _adopt(self, arrays: Arrays, layout: CodeLayout, n_features: int, names: NDArray[Any] | None) -> None:
-        """Set all learned attributes at once, so that a failed fit leaves the hasher unchanged."""
-        arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-        for name in (*self._code_arrays, *self._side_arrays):
-            setattr(self, name, arrays.get(name))
-        self.n_features_in_ = n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = names
-        self.layout_ = replace(layout, fingerprint=fingerprint_of(self, arrays, layout))
 
     @property
     def fingerprint(self) -> str:

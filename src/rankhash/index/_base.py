@@ -22,6 +22,7 @@ from ..errors import FileFormatError, InvalidInputError, TakenIdError, UnknownId
 from ..neighbors import Neighbors, RadiusNeighbors
 from ._arguments import check_k, check_score_tables
 from ._file_checks import check_codes
+from ._masks import mask
 from ._occupancy import RADII, Occupancy, occupancy
 from ._store import CodeStore
 
@@ -230,7 +231,7 @@ class Index(ABC):
         index = cls.__new__(cls)
         index._store = cls._store_class.restore(header, arrays)
         if verify:
-            check_codes(index._store)
+            check_codes(index.layout, index._store.blocks, index._store.size)
         return index
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -250,4 +251,4 @@ class Index(ABC):
         return positions
 
     def _view(self, filter: ArrayLike | None) -> _kernels.CodesView:
-        return self._store.view(self._store.mask(filter))
+        return self._store.view(mask(self._store, filter))

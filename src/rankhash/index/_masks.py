@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from .. import _kernels
 from .._types import I64, U8, Flags
 from ..errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from ._store import CodeStore
+from ._store import CodeStore
 
 
 def mask(store: CodeStore, chosen: Any) -> U8 | None:
@@ -59,21 +57,3 @@ def _mask_of_living(store: CodeStore, chosen: Flags) -> U8:
     flags = np.zeros(len(store.blocks) * _kernels.BLOCK, dtype=bool)
     flags[: store.size][alive] = chosen
     return np.packbits(flags, bitorder="little")
-
-
-def set_bits(bits: U8, positions: I64, value: bool) -> None:
-    """Set the bits at the positions to ``value``, in place."""
-    masks = np.left_shift(1, positions & 7).astype(np.uint8)
-    if value:
-        np.bitwise_or.at(bits, positions >> 3, masks)
-    else:
-        np.bitwise_and.at(bits, positions >> 3, ~masks)
-
-
-def find_sorted(ids: I64, wanted: I64) -> I64:
-    """The places of ``wanted`` in ascending ``ids``; -1 for values that do not occur."""
-    if len(ids) == 0:
-        return np.full(len(wanted), -1, np.int64)
-    places = np.searchsorted(ids, wanted)
-    places[places == len(ids)] = 0
-    return np.where(ids[places] == wanted, places, -1)

@@ -24,8 +24,8 @@ from .. import _kernels
 from .._types import I64, U8, Flags
 from ..codes import CodeLayout
 from ..errors import FileFormatError
-from ._file_checks import check_store
-from ._masks import find_sorted, mask, set_bits
+from ._file_checks import check_contents
+from ._positions import find_sorted, set_bits
 
 _BATCH = 1 << 16
 _SPARE = 1 << 16  # spare capacity after the first codes, so that a small addition copies nothing
@@ -106,10 +106,6 @@ class CodeStore:
     def codes_at(self, positions: I64) -> U8:
         """The packed codes at the given positions."""
         return _kernels.read_slices(self.blocks, positions, self.layout.n_bytes)
-
-    def mask(self, chosen: Any) -> U8 | None:
-        """The mask of the positions that a search with the filter ``chosen`` may find."""
-        return mask(self, chosen)
 
     def _alive(self, positions: I64) -> Flags:
         if self.live is None:
@@ -293,7 +289,8 @@ class CodeStore:
                 int(header[name]) for name in ("size", "n_ordered", "next_id")
             )
             store.blocks, store.ids, store.live = arrays["blocks"], arrays.get("ids"), arrays.get("live")
-            check_store(store)
+            numbers = (store.size, store.n_ordered, store.next_id)
+            store.n_dead = check_contents(store.layout, numbers, store.blocks, store.ids, store.live)
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"this index file is inconsistent: {error}") from error
         return store

@@ -18,6 +18,7 @@ from ..neighbors import Neighbors, RadiusNeighbors
 from . import _cost
 from ._arguments import check_k, weight_tables
 from ._base import Index
+from ._masks import mask
 from ._segments import SingleQuery, TableStore, check_n_tables
 from ._statistics import Explanation, LookupStatistics, statistics_of
 
@@ -222,7 +223,7 @@ class LookupIndex(Index):
     ) -> Neighbors:
         threads = _kernels.resolve_threads(n_threads)
         prepared = self._prepare_weights(codes, weights)
-        live = self._store.mask(filter)
+        live = mask(self._store, filter)
         budget = self._budget(k, len(codes), None if filter is None else live)
         if budget > 0:
             view = self._store.tables_view(live)
@@ -248,7 +249,7 @@ class LookupIndex(Index):
         threads = _kernels.resolve_threads(n_threads)
         prepared = self._prepare_weights(codes, weights)
         limit = radius if prepared is not None else min(math.floor(radius), self.layout.n_symbols)
-        view = self._store.tables_view(self._store.mask(filter))
+        view = self._store.tables_view(mask(self._store, filter))
         self._store.prepare_single_query()
         budget = self._store.radius_try(len(codes))
         return RadiusNeighbors(*_kernels.lookup_radius(view, codes, limit, prepared, budget, threads, stats))
