@@ -32,6 +32,8 @@ def write(folder: Path, made: VectorSet) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "base.npy", made.base)
     for queries, truth, rows in (("queries", "truth", made.queries), ("tune", "tune_truth", made.tuning)):
+        if not len(rows):
+            continue  # small sets have no tuning queries
         ids, distances = true_neighbors(made.base, rows, made.metric)
         np.save(folder / f"{queries}.npy", rows)
         np.save(folder / f"{truth}.npy", ids.astype(np.int32))

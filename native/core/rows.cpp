@@ -1,13 +1,46 @@
 #include "core/rows.hpp"
 
+#include <bit>
+
 #include "core/tiles.hpp"
 
 namespace rankhash {
 namespace {
 
 constexpr int64_t kTileQueries = 8;
-constexpr int64_t kRowsTogether = 1024;  // rows that stay in the cache while a tile of queries goes over them
-constexpr int64_t kRowsAhead = 4;        // candidates whose rows are fetched while one is compared
+constexpr int64_t kRowsTogether = 256;  // rows that stay in the cache while a tile of queries goes over them
+constexpr int64_t kRowsAhead = 4;       // candidates whose rows are fetched while one is compared
+constexpr int64_t kFewPassing = 4;      // if one of more than this many rows passes, rows are compared one by one
+
+int64_t count_passing(const uint8_t* passing, int64_t first, int64_t end) {
+  if (!passing) return end - first;
+  int64_t count = 0, row = first;
+  for (; row < end && row % 8; ++row) count += passes(passing, row);
+  for (; row + 8 <= end; row += 8) count += std::popcount(passing[row / 8]);
+  for (; row < end; ++row) count += passes(passing, row);
+  return count;
+}
+
+// Adds the rows from `first` to `end`, which lie in one run, to the nearest of a query; n_passing of them pass.
+void add_rows(const RowDistances& distances, const RowIds& ids, const uint8_t* passing, int64_t n_passing,
+              int64_t first, int64_t end, HeapTopK<float>& nearest) {
+  if (n_passing * kFewPassing < end - first) {
+    for (int64_t row = first; row < end; ++row) {
+      if (row % 8 == 0 && !passing[row / 8]) {
+        row += 7;
+        continue;
+      }
+      if (!passes(passing, row)) continue;
+      const float distance = distances(row);
+      if (distance <= nearest.limit()) nearest.push(distance, ids[row]);
+    }
+    return;
+  }
+  float all[kRowsTogether];
+  distances.run(first, end, all);
+  for (int64_t row = first; row < end; ++row)
+    if (all[row - first] <= nearest.limit() && passes(passing, row)) nearest.push(all[row - first], ids[row]);
+}
 
 }  // namespace
 
@@ -19,17 +52,12 @@ void search_rows(const RowsView& rows, const RowIds& ids, Metric metric, const u
     std::vector<HeapTopK<float>> nearest(count, HeapTopK<float>(most, std::numeric_limits<float>::infinity()));
     std::vector<RowDistances> distances;
     for (int64_t q = 0; q < count; ++q) distances.emplace_back(rows, metric, queries + (first + q) * rows.depth);
-    for (int64_t start = 0; start < rows.size; start += kRowsTogether)
-      for (int64_t q = 0; q < count; ++q)
-        for (int64_t row = start; row < std::min(start + kRowsTogether, rows.size); ++row) {
-          if (passing && row % 8 == 0 && !passing[row / 8]) {
-            row += 7;
-            continue;
-          }
-          if (!passes(passing, row)) continue;
-          const float distance = distances[q](row);
-          if (distance <= nearest[q].limit()) nearest[q].push(distance, ids[row]);
-        }
+    for (int64_t start = 0, end; start < rows.size; start = end) {
+      end = std::min(start + kRowsTogether, start < rows.n_head ? rows.n_head : rows.size);
+      const int64_t n_passing = count_passing(passing, start, end);
+      for (int64_t q = 0; n_passing && q < count; ++q)
+        add_rows(distances[q], ids, passing, n_passing, start, end, nearest[q]);
+    }
     for (int64_t q = 0; q < count; ++q)
       write_row(nearest[q].finish(), k, out_ids + (first + q) * k, out_distances + (first + q) * k);
   });

@@ -28,12 +28,19 @@ class RowDistances {
       : rows_(rows),
         query_(query),
         negative_(metric == Metric::kNegativeProduct),
-        distance_(negative_ ? active_kernels().inner_product[rows.type]
-                            : active_kernels().squared_distance[rows.type]) {}
+        distance_(negative_ ? active_kernels().inner_product[rows.type] : active_kernels().squared_distance[rows.type]),
+        run_(negative_ ? active_kernels().inner_products[rows.type] : active_kernels().squared_distances[rows.type]) {}
 
   float operator()(int64_t row) const {
     const float value = distance_(query_, rows_.row(row), rows_.depth, rows_.factors ? rows_.factors[row] : 1.0f);
     return negative_ ? -value : value;
+  }
+
+  // Of the rows from `first` to `end`, which lie in one run.
+  void run(int64_t first, int64_t end, float* distances) const {
+    const float* factors = rows_.factors ? rows_.factors + first : nullptr;
+    run_(query_, rows_.row(first), end - first, rows_.depth, factors, distances);
+    for (int64_t i = 0; negative_ && i < end - first; ++i) distances[i] = -distances[i];
   }
 
   void prefetch(int64_t row) const {
@@ -46,6 +53,7 @@ class RowDistances {
   const float* query_;
   bool negative_;
   RowDistance distance_;
+  RunDistances run_;
 };
 
 // One bit per row, least significant first; null: all rows pass.

@@ -194,10 +194,18 @@ static void scan_cell(const CellTask& task) {
 constexpr int kPartials = 32;  // partial sums of a row's distance
 constexpr int kPartialVectors = kPartials / kLanes;
 
-RANKHASH_INLINE static inline Floats load_row(const float* row, int64_t j, Floats) { return load_floats(row + j); }
-RANKHASH_INLINE static inline Floats load_row(const uint16_t* row, int64_t j, Floats) { return load_halves(row + j); }
-RANKHASH_INLINE static inline Floats load_row(const int8_t* row, int64_t j, Floats scale) {
-  return load_small_integers(row + j) * scale;
+// Elements of a row as floats: kLanes of them, or the first n.
+RANKHASH_INLINE static inline Floats load_row(const float* row, Floats) { return load_floats(row); }
+RANKHASH_INLINE static inline Floats load_row(const uint16_t* row, Floats) { return load_halves(row); }
+RANKHASH_INLINE static inline Floats load_row(const int8_t* row, Floats scale) {
+  return load_small_integers(row) * scale;
+}
+RANKHASH_INLINE static inline Floats load_first(const float* row, int n, Floats) { return load_first_floats(row, n); }
+template <class T>
+RANKHASH_INLINE static inline Floats load_first(const T* row, int n, Floats scale) {
+  T first[kLanes] = {};
+  for (int i = 0; i < n; ++i) first[i] = row[i];
+  return load_row(first, scale);
 }
 
 struct AddSquare {
@@ -212,29 +220,34 @@ struct AddProduct {
 
 // Partial sum i is over the elements i, i + 32, …; then halves are added pairwise.
 template <class Add, class T>
-static float row_sum(const float* query, const void* data, int64_t depth, float factor) {
-  const T* row = static_cast<const T*>(data);
-  const Floats scale = fill_floats(factor);
+RANKHASH_INLINE static inline float sum_row(const float* query, const T* row, int64_t depth, Floats scale) {
+  static_assert(kPartialVectors == 4);
   Floats sum[kPartialVectors];
   for (Floats& s : sum) s = fill_floats(0);
   int64_t j = 0;
   for (; j + kPartials <= depth; j += kPartials)
     for (int v = 0; v < kPartialVectors; ++v)
-      sum[v] = Add::add(load_floats(query + j + v * kLanes), load_row(row, j + v * kLanes, scale), sum[v]);
-  int v = 0;
-  for (; j + kLanes <= depth; j += kLanes, ++v)
-    sum[v] = Add::add(load_floats(query + j), load_row(row, j, scale), sum[v]);
-  if (j < depth) {
-    float q[kLanes] = {};
-    T x[kLanes] = {};
-    for (int64_t i = 0; j + i < depth; ++i) q[i] = query[j + i], x[i] = row[j + i];
-    sum[v] = Add::add(load_floats(q), load_row(x, 0, scale), sum[v]);
+      sum[v] = Add::add(load_floats(query + j + v * kLanes), load_row(row + j + v * kLanes, scale), sum[v]);
+  for (int v = 0; v < kPartialVectors && j < depth; ++v, j += kLanes) {
+    const int n = depth - j < kLanes ? static_cast<int>(depth - j) : kLanes;
+    sum[v] = n == kLanes ? Add::add(load_floats(query + j), load_row(row + j, scale), sum[v])
+                         : Add::add(load_first_floats(query + j, n), load_first(row + j, n, scale), sum[v]);
   }
-  float partial[kPartials];
-  for (int i = 0; i < kPartialVectors; ++i) store_floats(partial + i * kLanes, sum[i]);
-  for (int half = kPartials / 2; half; half /= 2)
-    for (int i = 0; i < half; ++i) partial[i] += partial[i + half];
-  return partial[0];
+  return sum_lanes((sum[0] + sum[2]) + (sum[1] + sum[3]));
+}
+
+template <class Add, class T>
+static float row_sum(const float* query, const void* row, int64_t depth, float factor) {
+  return sum_row<Add>(query, static_cast<const T*>(row), depth, fill_floats(factor));
+}
+
+// The distances of a query to n rows that lie one behind another.
+template <class Add, class T>
+static void row_sums(const float* query, const void* rows, int64_t n, int64_t depth, const float* factors,
+                     float* sums) {
+  const T* row = static_cast<const T*>(rows);
+  for (int64_t i = 0; i < n; ++i, row += depth)
+    sums[i] = sum_row<Add>(query, row, depth, fill_floats(factors ? factors[i] : 1.0f));
 }
 
 }  // namespace rankhash::RANKHASH_ISA

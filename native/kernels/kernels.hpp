@@ -160,6 +160,9 @@ struct KeyRange {
 enum RowType { kFloat32, kFloat16, kInt8, kRowTypes };
 // The distance of a query to a stored row; elements of type int8 are multiplied by `factor` first.
 using RowDistance = float (*)(const float* query, const void* row, int64_t depth, float factor);
+// The same for n rows that lie one behind another; `factors` (null: 1) has one per row.
+using RunDistances = void (*)(const float* query, const void* rows, int64_t n, int64_t depth, const float* factors,
+                              float* distances);
 
 struct Kernels {
   const char* name;
@@ -212,6 +215,8 @@ struct Kernels {
                         uint8_t* bytes);
   RowDistance squared_distance[kRowTypes];
   RowDistance inner_product[kRowTypes];
+  RunDistances squared_distances[kRowTypes];
+  RunDistances inner_products[kRowTypes];
 };
 
 const Kernels& active_kernels();

@@ -38,5 +38,9 @@ extern const Kernels kernels_avx2 = {
      avx2::row_sum<avx2::AddSquare, int8_t>},
     {avx2::row_sum<avx2::AddProduct, float>, avx2::row_sum<avx2::AddProduct, uint16_t>,
      avx2::row_sum<avx2::AddProduct, int8_t>},
+    {avx2::row_sums<avx2::AddSquare, float>, avx2::row_sums<avx2::AddSquare, uint16_t>,
+     avx2::row_sums<avx2::AddSquare, int8_t>},
+    {avx2::row_sums<avx2::AddProduct, float>, avx2::row_sums<avx2::AddProduct, uint16_t>,
+     avx2::row_sums<avx2::AddProduct, int8_t>},
 };
 }  // namespace rankhash

@@ -38,5 +38,9 @@ extern const Kernels kernels_avx512 = {
      avx512::row_sum<avx512::AddSquare, int8_t>},
     {avx512::row_sum<avx512::AddProduct, float>, avx512::row_sum<avx512::AddProduct, uint16_t>,
      avx512::row_sum<avx512::AddProduct, int8_t>},
+    {avx512::row_sums<avx512::AddSquare, float>, avx512::row_sums<avx512::AddSquare, uint16_t>,
+     avx512::row_sums<avx512::AddSquare, int8_t>},
+    {avx512::row_sums<avx512::AddProduct, float>, avx512::row_sums<avx512::AddProduct, uint16_t>,
+     avx512::row_sums<avx512::AddProduct, int8_t>},
 };
 }  // namespace rankhash

@@ -38,5 +38,9 @@ extern const Kernels kernels_neon = {
      neon::row_sum<neon::AddSquare, int8_t>},
     {neon::row_sum<neon::AddProduct, float>, neon::row_sum<neon::AddProduct, uint16_t>,
      neon::row_sum<neon::AddProduct, int8_t>},
+    {neon::row_sums<neon::AddSquare, float>, neon::row_sums<neon::AddSquare, uint16_t>,
+     neon::row_sums<neon::AddSquare, int8_t>},
+    {neon::row_sums<neon::AddProduct, float>, neon::row_sums<neon::AddProduct, uint16_t>,
+     neon::row_sums<neon::AddProduct, int8_t>},
 };
 }  // namespace rankhash

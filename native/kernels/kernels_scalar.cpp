@@ -38,5 +38,9 @@ extern const Kernels kernels_scalar = {
      scalar::row_sum<scalar::AddSquare, int8_t>},
     {scalar::row_sum<scalar::AddProduct, float>, scalar::row_sum<scalar::AddProduct, uint16_t>,
      scalar::row_sum<scalar::AddProduct, int8_t>},
+    {scalar::row_sums<scalar::AddSquare, float>, scalar::row_sums<scalar::AddSquare, uint16_t>,
+     scalar::row_sums<scalar::AddSquare, int8_t>},
+    {scalar::row_sums<scalar::AddProduct, float>, scalar::row_sums<scalar::AddProduct, uint16_t>,
+     scalar::row_sums<scalar::AddProduct, int8_t>},
 };
 }  // namespace rankhash

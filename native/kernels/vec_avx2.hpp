@@ -90,6 +90,15 @@ static inline void store_bytes(uint8_t* p, Floats a, Floats b) {
 constexpr int kLanes = 8;
 static inline Floats load_floats(const float* p) { return {_mm256_loadu_ps(p)}; }
 static inline void store_floats(float* p, Floats a) { _mm256_storeu_ps(p, a.v); }
+static inline Floats load_first_floats(const float* p, int n) {  // 0 in the other lanes, which are not read
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return {_mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lanes))};
+}
+static inline float sum_lanes(Floats a) {  // halves are added, then halves of these
+  __m128 r = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+  r = _mm_add_ps(r, _mm_movehl_ps(r, r));
+  return _mm_cvtss_f32(_mm_add_ss(r, _mm_shuffle_ps(r, r, 1)));
+}
 static inline Floats load_halves(const uint16_t* p) {
   return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }

@@ -110,6 +110,16 @@ static inline void store_floats(float* p, Floats a) {
   vst1q_f32(p, a.lo);
   vst1q_f32(p + 4, a.hi);
 }
+static inline Floats load_first_floats(const float* p, int n) {  // 0 in the other lanes, which are not read
+  float lanes[kLanes] = {};
+  for (int i = 0; i < n; ++i) lanes[i] = p[i];
+  return load_floats(lanes);
+}
+static inline float sum_lanes(Floats a) {  // halves are added, then halves of these
+  const float32x4_t quarter = vaddq_f32(a.lo, a.hi);
+  const float32x2_t pair = vadd_f32(vget_low_f32(quarter), vget_high_f32(quarter));
+  return vget_lane_f32(pair, 0) + vget_lane_f32(pair, 1);
+}
 static inline float smallest(Floats a, Floats b) {
   return vminvq_f32(vminq_f32(vminq_f32(a.lo, a.hi), vminq_f32(b.lo, b.hi)));
 }

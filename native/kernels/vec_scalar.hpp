@@ -131,6 +131,16 @@ static inline Floats load_floats(const float* p) {
   return r;
 }
 static inline void store_floats(float* p, Floats a) { __builtin_memcpy(p, a.f, sizeof a.f); }
+static inline Floats load_first_floats(const float* p, int n) {  // 0 in the other lanes, which are not read
+  Floats r{};
+  for (int i = 0; i < n; ++i) r.f[i] = p[i];
+  return r;
+}
+static inline float sum_lanes(Floats a) {  // halves are added, then halves of these
+  for (int half = kLanes / 2; half; half /= 2)
+    for (int i = 0; i < half; ++i) a.f[i] += a.f[i + half];
+  return a.f[0];
+}
 // The smallest of all lanes of both.
 static inline float smallest(Floats a, Floats b) {
   float least = a.f[0];
