@@ -8,7 +8,16 @@ import scipy.sparse
 from scipy.spatial.distance import cdist, pdist
 
 from rankhash.errors import InvalidInputError
-from rankhash.similarity import ClassLabels, GivenPairs, LabelSets, MetricNeighbors, Triplets, label_source, pair_source
+from rankhash.similarity import (
+    ClassLabels,
+    GivenPairs,
+    LabelSets,
+    MetricNeighbors,
+    Triplets,
+    label_source,
+    metric,
+    pair_source,
+)
 
 
 def points(n, d=5, seed=0):
@@ -188,6 +197,32 @@ def test_sources_are_told_from_what_is_given():
     assert label_source(None, None, 3) is None
 
 
+@pytest.mark.parametrize("kind", ["ties", "an outlier", "samples"])
+def test_the_nearest_pairs_are_those_of_the_exact_distances_with_all_ties(kind):
+    rng = np.random.default_rng(0)
+    n, limit = 400, 4096
+    points = rng.integers(0, 4, (n, 9)).astype(np.float32) if kind == "ties" else rng.normal(size=(n, 9))
+    points = (points - points.mean(axis=0)).astype(np.float32)
+    if kind == "an outlier":
+        points[7] *= 1e4
+    if kind == "samples":
+        limit = 100
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metric, "MAX_EXACT_POINTS", limit)
+        patch.setattr(metric, "SEED_POINTS", 60)
+        patch.setattr(metric, "BLOCK_FLOATS", 5 * n)  # many blocks
+        source = MetricNeighbors(points, 20, np.random.default_rng(1))
+    seeds = np.arange(n) if limit > n else np.unique(source._similar[:, 0])
+    first, second = np.meshgrid(seeds, np.arange(n), indexing="ij")
+    every = np.stack([first, second], axis=2).reshape(-1, 2).astype(np.int32)
+    every = every[every[:, 0] < every[:, 1]] if limit > n else every[every[:, 0] != every[:, 1]]
+    squares = metric.squared_distances(points, every)
+    wanted = 20 * n // 2 if limit > n else 20 * 60
+    expected = every[squares <= np.sort(squares)[wanted - 1]]
+    assert source._similar.tolist() == expected.tolist()
+    assert len(expected) == wanted or kind == "ties"
+
+
 def test_close_points_are_had_by_dense_and_by_sparse_points():
     rng = np.random.default_rng(0)
     spread = np.repeat([0.1, 1.0, 5.0], 600)
@@ -229,16 +264,16 @@ def test_sources_say_what_they_are_and_which_points_they_label():
     classes = ClassLabels(np.array([0, 1, 0, 1]))
     given = label_source(None, [(5, 2, 1), (2, 9, 0)], 12)
     points = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
-    metric = MetricNeighbors(points, 2, np.random.default_rng(0))
-    assert [(s.is_metric, s.is_partial) for s in (classes, given, metric)] == [
+    nearest = MetricNeighbors(points, 2, np.random.default_rng(0))
+    assert [(s.is_metric, s.is_partial) for s in (classes, given, nearest)] == [
         (False, False),
         (False, True),
         (True, False),
     ]
     assert given.labelled_rows().tolist() == [2, 5, 9]
     assert classes.labelled_rows().tolist() == [0, 1, 2, 3]
-    similar, close = metric.both_among(np.arange(12))
-    np.testing.assert_array_equal(similar, metric.labels_among(np.arange(12)))
+    similar, close = nearest.both_among(np.arange(12))
+    np.testing.assert_array_equal(similar, nearest.labels_among(np.arange(12)))
     assert close.sum() > 0
 
 

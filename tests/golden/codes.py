@@ -1,14 +1,15 @@
 """Writes the codes that every hasher gives for some handwritten digits, to be compared over changes of the code.
 
-Run by ``tests/test_golden.py`` in a process of its own: fits depend on the kernels of BLAS, so that these are fixed by
-environment variables that must be set before NumPy is imported. They do not depend on its threads: the files were
-written with one. ``python codes.py OUT.npz`` writes a new file.
+Run by ``tests/test_golden.py`` in a process of its own: some fits depend on the kernels of BLAS, so that these are
+fixed by environment variables that must be set before NumPy is imported. They do not depend on its threads: the files
+were written with one. ``python codes.py OUT.npz`` writes a new file, ``python codes.py OUT.npz RSH SRSH`` some cases.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from importlib.metadata import version
 
 import numpy as np
@@ -62,13 +63,19 @@ def make(name: str, parameters: dict) -> hashers.Hasher:
 
 def all_codes() -> dict[str, np.ndarray]:
     X, y = load_digits(return_X_y=True)
+    return some_codes(CASES) | view_codes(X[:400], y[:400])
+
+
+def some_codes(cases: Iterable[str]) -> dict[str, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
     codes = {}
-    for case, (name, parameters, given) in CASES.items():
+    for case in cases:
+        name, parameters, given = CASES[case]
         rows = slice(None) if given == "many" else slice(400)
         points = (X[rows] > 8).astype(float) if given == "sets" else X[rows]
         hasher = make(name, parameters).fit(points, y[rows] if given == "y" else None)
         codes[case] = hasher.encode(points[:200])
-    return codes | view_codes(X[:400], y[:400])
+    return codes
 
 
 def view_codes(X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
@@ -83,4 +90,5 @@ def view_codes(X: np.ndarray, y: np.ndarray) -> dict[str, np.ndarray]:
 
 if __name__ == "__main__":
     facts = {name: version(name) for name in LIBRARIES}
-    np.savez_compressed(sys.argv[1], facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **all_codes())
+    made = some_codes(sys.argv[2:]) if sys.argv[2:] else all_codes()
+    np.savez_compressed(sys.argv[1], facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **made)

@@ -136,8 +136,8 @@ def test_the_start_is_small_for_pairs_that_do_not_follow_the_distance():
 def test_a_stream_of_batches_is_learned(digits):
     vectors, _ = digits
     first, last = [], []
-    for seed in range(3):
-        hasher = RSH(12, random_state=seed, n_neighbors=15).partial_fit(vectors[:300])
+    for seed in range(12):
+        hasher = RSH(12, random_state=seed, n_neighbors=15, verbose=False).partial_fit(vectors[:300])
         first.append(hasher.score(vectors[1400:]))
         for start in (300, 600, 900, 1200):
             hasher.partial_fit(vectors[start : start + 300])

@@ -49,6 +49,11 @@ def project(vectors: F32, projections: F32, bias: F32 | None, center: F32 | None
     return values
 
 
+def inner_products(a: F32, b: F32) -> F32:
+    """``a @ b.T``, summed in the order of the dimensions: unlike that of BLAS, the same on every processor."""
+    return project(np.ascontiguousarray(a), np.ascontiguousarray(b), None, None, 1)
+
+
 def encode_windows(vectors: F32, windows: NDArray[np.int32], n_threads: int) -> tuple[U8, int]:
     """Packed codes, the argmax of products of entries of x, and the first row that is not finite, or -1.
 

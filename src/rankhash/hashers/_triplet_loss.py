@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _kernels
 from .._types import F32, Flags
 
 
@@ -41,12 +42,12 @@ def triplet_descent(first: F32, second: F32, third: F32, weights: F32) -> tuple[
     loss. For bits of ±1 the direction is the mean of (sign(Wx) - worst)x' over the points.
     """
     points = (first, second, third)
-    projected = [x @ weights.T for x in points]
+    projected = [_kernels.inner_products(x, weights) for x in points]
     worst = worst_triplet_bits(*projected)
     pull, lost = np.zeros_like(weights), 0.0
     for x, values, bits in zip(points, projected, worst, strict=True):
         change = np.subtract(values > 0, bits, dtype=np.float32)
-        pull += change.T @ x
+        pull += _kernels.inner_products(change.T, x.T)
         lost += float(np.vdot(change, values))
     apart = np.count_nonzero(worst[0] != worst[1], axis=1) - np.count_nonzero(worst[0] != worst[2], axis=1)
     bound = (float(np.maximum(apart + 1, 0).sum()) - 2 * lost) / len(first)

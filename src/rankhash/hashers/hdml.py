@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _kernels
 from .._checks import check_flag, check_integer, check_number
 from .._types import F32, I32
 from ..codes import CodeLayout
@@ -174,7 +175,7 @@ def hardest(x: F32, weights: F32, drawn: I32) -> I32:
     if drawn.shape[1] == 3:
         return drawn
     used, place = np.unique(drawn, return_inverse=True)
-    bits = (x[used] @ weights.T > 0).astype(np.float32)
+    bits = (_kernels.inner_products(x[used], weights) > 0).astype(np.float32)
     bits = bits[place.reshape(drawn.shape)]
     common = np.einsum("tq,tnq->tn", 2 * bits[:, 0] - 1, 2 * bits[:, 2:] - 1)
     nearest = common.argmax(axis=1)

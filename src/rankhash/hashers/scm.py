@@ -92,7 +92,8 @@ class SCM(ViewHasher):
         bits: list[list[F64]] = [[], []]
         for _ in range(self._n_symbols):
             left, _, right = np.linalg.svd(roots[0] @ residue @ roots[1], full_matrices=False)
-            pair = roots[0] @ left[:, 0], roots[1] @ right[0]
+            sign = np.sign(left[np.abs(left[:, 0]).argmax(), 0])  # else LAPACK's, which differs by machine
+            pair = roots[0] @ (sign * left[:, 0]), roots[1] @ (sign * right[0])
             signs = [np.where(part @ w > 0, 1.0, -1.0) for part, w in zip((x, z), pair, strict=True)]
             residue -= np.outer(x.T @ signs[0], signs[1] @ z)
             for chosen, w in zip(bits, pair, strict=True):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _kernels
 from .._ranking import some_pairs
 from .._types import F32, I32, I64, U8, Flags
 from ..errors import InvalidInputError
@@ -132,9 +133,15 @@ class PairPool:
 
     def agreement(self, weights: F32) -> Flags:
         """Whether the two points of each pair get the same symbol from the projections ``weights`` ``(arity, d)``."""
-        symbols = (self.x @ weights.T).argmax(axis=1).astype(np.uint8)
+        symbols = winners(self.x, weights)
         agree: Flags = symbols[self.pairs[:, 0]] == symbols[self.pairs[:, 1]]
         return agree
+
+
+def winners(x: F32, weights: F32) -> U8:
+    """The symbol of each point: the largest of its projections on the weights ``(arity, d)``."""
+    symbols: U8 = _kernels.inner_products(x, weights).argmax(axis=1).astype(np.uint8)
+    return symbols
 
 
 def labelled_points(

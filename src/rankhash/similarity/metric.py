@@ -152,30 +152,42 @@ class MetricNeighbors(PairSource):
         return squares
 
     def _closest(self, seeds: I64, n_neighbors: int, exact: bool) -> I32:
-        """The closest pairs of a seed point and any point: n_neighbors per point on average, and ties."""
-        lengths = self._lengths
+        """The closest pairs of a seed point and any point: n_neighbors per point on average, and ties.
+
+        Matrix products find candidates, with room for their rounding. Distances that are summed pair by pair choose
+        among them, so that the pairs do not depend on the kernels of BLAS.
+        """
         keep = max(1, len(seeds) * n_neighbors // (2 if exact else 1))
-        best, found, limit = np.empty(0, np.float32), np.empty((0, 2), np.int32), np.float32(np.inf)
-        step = max(MIN_BLOCK_ROWS, BLOCK_FLOATS // self.n_points)
+        doubt = self._lengths * np.float32(4 * (self.vectors.shape[1] + 4) * np.finfo(np.float32).eps)
+        lows, highs, found = np.empty(0, np.float32), np.empty(0, np.float32), np.empty((0, 2), np.int32)
+        limit, step = np.float32(np.inf), max(MIN_BLOCK_ROWS, BLOCK_FLOATS // self.n_points)
         for start in range(0, len(seeds), step):
             rows = seeds[start : start + step]
-            block = lengths[rows, None] + lengths - 2 * (self.vectors[rows] @ self.vectors.T)
-            np.maximum(block, 0, out=block)
-            block[np.arange(len(rows)), rows] = np.inf
-            if exact:
-                block[rows[:, None] > np.arange(self.n_points)] = np.inf
-            flat = block.ravel()
-            if len(best) < keep < len(flat):
-                limit = np.partition(flat, keep)[keep]
-            places = np.flatnonzero((flat <= limit) & (flat < np.inf))
-            pairs = np.stack([rows[places // self.n_points], places % self.n_points], axis=1)
-            best = np.concatenate([best, flat[places]])
-            found = np.concatenate([found, pairs.astype(np.int32)])
-            if len(best) > (2 * keep if start + step < len(seeds) else keep):
-                limit = np.partition(best, keep - 1)[keep - 1]
-                kept = np.flatnonzero(best <= limit)[: MAX_TIES * keep]
-                best, found = best[kept], found[kept]
-        return found
+            block = self._lower_bounds(rows, doubt, exact)
+            if len(lows) < keep < block.size:
+                limit = np.partition((block + doubt[rows, None] + doubt).ravel(), keep)[keep]
+            firsts, seconds = np.nonzero((block <= limit) & (block < np.inf))
+            pairs = np.stack([rows[firsts], seconds], axis=1).astype(np.int32)
+            lows = np.concatenate([lows, block[firsts, seconds]])
+            highs = np.concatenate([highs, block[firsts, seconds] + doubt[pairs].sum(axis=1)])
+            found = np.concatenate([found, pairs])
+            if len(lows) > (2 * keep if start + step < len(seeds) else keep):
+                limit = np.partition(highs, keep - 1)[keep - 1]
+                kept = np.flatnonzero(lows <= limit)[: MAX_TIES * keep]
+                lows, highs, found = lows[kept], highs[kept], found[kept]
+        squares = self._apart(found)
+        if len(squares) <= keep:
+            return found
+        return found[np.flatnonzero(squares <= np.partition(squares, keep - 1)[keep - 1])]
+
+    def _lower_bounds(self, rows: I64, doubt: F32, exact: bool) -> F32:
+        """Lower bounds of the squared distances of some points to all; infinite for pairs that do not count."""
+        shorter = self._lengths - doubt / 2
+        block: F32 = shorter[rows, None] + shorter - 2 * (self.vectors[rows] @ self.vectors.T)
+        block[np.arange(len(rows)), rows] = np.inf
+        if exact:
+            block[rows[:, None] > np.arange(self.n_points)] = np.inf
+        return block
 
     def _draw_similar(self, rng: np.random.Generator, size: int) -> I32:
         drawn: I32 = self._similar[rng.integers(0, len(self._similar), size)]

@@ -21,7 +21,7 @@ from ...errors import InvalidInputError
 from .._diagnostics import effective_symbols, symbol_shares
 from ..base import Arrays, Hasher
 from ..parameters import Callback, check_callback
-from ..training import PairPool, Training, labelled_points, new_generator
+from ..training import PairPool, Training, labelled_points, new_generator, winners
 from .rank_function import Trace, joined_history
 
 
@@ -108,8 +108,7 @@ class PairHasher(Hasher):
         balance = np.empty((len(weights), arity), np.float32)
         agreement = np.empty((len(weights), 2), np.float32)
         for function, w in enumerate(weights):
-            symbols = (pool.x @ w.T).argmax(axis=1).astype(np.uint8)
-            balance[function] = symbol_shares(symbols[:, None], arity)[0]
+            balance[function] = symbol_shares(winners(pool.x, w)[:, None], arity)[0]
             agree = pool.agreement(w)
             agreement[function] = agree[similar].mean(), agree[~similar].mean()
         share = self._share(pool)

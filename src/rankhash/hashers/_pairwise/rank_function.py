@@ -15,6 +15,7 @@ import numpy as np
 from ... import _kernels
 from ..._types import F32, F64
 from ..base import History
+from ..training import winners
 
 N_BLOCKS = 8
 """Blocks of pairs per function; convergence is checked after each."""
@@ -74,15 +75,11 @@ class SymbolChange:
 
     def __init__(self, x: F32, weights: F32) -> None:
         self._points = x[:: -(-len(x) // N_WATCHED)]
-        self._symbols = self._winners(weights)
-
-    def _winners(self, weights: F32) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-        winners: np.ndarray[tuple[int, ...], np.dtype[np.intp]] = (self._points @ weights.T).argmax(axis=1)
-        return winners
+        self._symbols = winners(self._points, weights)
 
     def changed(self, weights: F32) -> float:
         """The fraction of symbols that differ from those of the last call."""
-        symbols = self._winners(weights)
+        symbols = winners(self._points, weights)
         share = float((symbols != self._symbols).mean())
         self._symbols = symbols
         return share
@@ -154,12 +151,12 @@ def _learn_online(x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32
 def _learn_batch(x: F32, pairs: _kernels.I32, labels: _kernels.U8, weights: F32, rule: Rule) -> tuple[F32, Trace]:
     n, trace, watch = len(pairs), Trace(), SymbolChange(x, weights)
     total: F64 = np.zeros(weights.shape)
-    per_block = N_STEPS // N_BLOCKS
+    per_block, columns = N_STEPS // N_BLOCKS, np.ascontiguousarray(x.T)
     for step in range(N_STEPS):
-        scores = np.ascontiguousarray(x @ weights.T)
+        scores = _kernels.inner_products(x, weights)
         gradient, totals = _kernels.pair_gradient(scores, pairs, labels, hinge=rule.hinge, rho=rule.rho, lam=rule.lam)
         rate = rule.rate * (1 - step / N_STEPS) / N_STEPS
-        weights = weights + np.float32(rate) * (gradient.T @ x)
+        weights = weights + np.float32(rate) * _kernels.inner_products(gradient.T, columns)
         if step >= N_STEPS // 2:
             total += weights
         if (step + 1) % per_block == 0:
