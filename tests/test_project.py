@@ -90,3 +90,52 @@ def test_functions_are_small():
                 if body[-1].end_lineno - body[0].lineno >= MAX_FUNCTION:
                     long.append(f"{path.relative_to(ROOT)}: {node.name}")
     assert not long
+
+
+MAX_REPEAT = 5
+"""Largest number of lines of code that may stand twice. Signatures, constructors that store their parameters, imports,
+``__all__`` and docstrings do not count: each class names and describes its own parameters."""
+
+
+def declared_lines(tree):
+    """The numbers of the lines that may stand twice."""
+    lines = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines |= {*range(node.lineno, node.body[0].lineno)}
+            if node.name == "__init__":
+                for step in node.body:
+                    plain = isinstance(step, ast.Assign) and isinstance(step.value, ast.Name)
+                    if plain or ast.unparse(step).startswith("super().__init__("):
+                        lines |= {*range(step.lineno, step.end_lineno + 1)}
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        if is_text or is_list or isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines |= {*range(node.lineno, node.end_lineno + 1)}
+    return lines
+
+
+def code_lines(text):
+    """Lines of code as (number, text), without brackets that stand alone, comments and what may stand twice."""
+    left_out = declared_lines(ast.parse(text))
+    stripped = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if number not in left_out)
+    return [(number, line) for number, line in stripped if line.strip("()[]{},:") and not line.startswith("#")]
+
+
+def repeats(sources):
+    """Pairs of places with the same ``MAX_REPEAT + 1`` lines; ``sources`` maps names of files to their text."""
+    places = {}
+    for name, text in sources.items():
+        lines = code_lines(text)
+        for start in range(len(lines) - MAX_REPEAT):
+            run = tuple(line for _, line in lines[start : start + MAX_REPEAT + 1])
+            places.setdefault(run, []).append(f"{name}:{lines[start][0]}")
+    return [where for where in places.values() if len(where) > 1]
+
+
+def test_no_six_lines_of_code_stand_twice():
+    sources = {str(path.relative_to(ROOT)): path.read_text() for path in code_files() if path.suffix == ".py"}
+    assert not repeats(sources)
+    six = "\n".join(f"print({i})" for i in range(6))
+    assert repeats({"a": six, "b": f"import this\n{six}"}) == [["a:1", "b:2"]]
+    assert not repeats({"a": six, "b": six.replace("3", "4")})

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from rankhash import _files
 from rankhash.codes import CodeLayout
@@ -15,6 +14,7 @@ from rankhash.errors import FileFormatError, InvalidInputError, InvalidTypeError
 from rankhash.hashers import HASHERS, VIEW_HASHERS, load_hasher
 from rankhash.vectors import batches
 
+from .contract import HasherContract
 from .inputs import loaded_from_mutations, peak_memory
 
 WIDTHS = (12, 7)
@@ -146,12 +146,7 @@ class ViewContract:
         with pytest.raises(InvalidInputError, match="row 3 holds NaN"):
             fitted.encode(np.where(np.arange(len(Z))[:, None] == 3, np.nan, Z), view=1)
 
-    def test_nothing_works_before_fit(self, hasher, tmp_path):
-        for call in (hasher.transform, hasher.encode, hasher.score_tables):
-            with pytest.raises(NotFittedError):
-                call(X)
-        with pytest.raises(NotFittedError):
-            hasher.save(tmp_path / "hasher")
+    test_nothing_works_before_fit = HasherContract.test_nothing_works_before_fit
 
     @pytest.mark.parametrize(
         ("parameter", "value"), [("n_symbols", 0), ("n_symbols", 4097), ("random_state", -1), ("random_state", "a")]

@@ -19,6 +19,20 @@ APPLICATION_ID = 0x726B6831  # "rkh1"
 VERSION = 2
 """Version 1 had a table of vectors with one row per item; such files are read, and rewritten by their first change"""
 
+
+def chunk_table(name: str, column: str) -> str:
+    """SQL of a table of chunks, whose last column holds the codes or the vectors."""
+    return f"""CREATE TABLE {name} (
+        last INTEGER PRIMARY KEY,
+        first INTEGER NOT NULL,
+        n INTEGER NOT NULL,
+        checksum BLOB NOT NULL,
+        numbers BLOB,
+        named BLOB,
+        {column} BLOB NOT NULL
+    ) STRICT"""
+
+
 TABLES = {
     "settings": """CREATE TABLE settings (
         name TEXT PRIMARY KEY,
@@ -34,15 +48,7 @@ TABLES = {
         n_rows INTEGER NOT NULL,
         encoding INTEGER NOT NULL
     ) STRICT""",
-    "chunks": """CREATE TABLE chunks (
-        last INTEGER PRIMARY KEY,
-        first INTEGER NOT NULL,
-        n INTEGER NOT NULL,
-        checksum BLOB NOT NULL,
-        numbers BLOB,
-        named BLOB,
-        codes BLOB NOT NULL
-    ) STRICT""",
+    "chunks": chunk_table("chunks", "codes"),
     "removed": """CREATE TABLE removed (
         page INTEGER PRIMARY KEY,
         generation INTEGER NOT NULL,
@@ -56,15 +62,7 @@ TABLES = {
         metadata TEXT,
         checksum INTEGER NOT NULL
     ) STRICT""",
-    "vector_chunks": """CREATE TABLE vector_chunks (
-        last INTEGER PRIMARY KEY,
-        first INTEGER NOT NULL,
-        n INTEGER NOT NULL,
-        checksum BLOB NOT NULL,
-        numbers BLOB,
-        named BLOB,
-        vectors BLOB NOT NULL
-    ) STRICT""",
+    "vector_chunks": chunk_table("vector_chunks", "vectors"),
     "fields": """CREATE TABLE fields (
         field INTEGER PRIMARY KEY,
         path TEXT NOT NULL UNIQUE

@@ -81,13 +81,10 @@ class AGH(AnchorGraphHasher):
         layers: int = 1,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_anchors = n_anchors
         self.n_nearest = n_nearest
         self.layers = layers
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -79,6 +79,19 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredHasher):  
 
     _code_arrays: ClassVar[tuple[str, ...]] = ("projections_", "bias_", "center_")
 
+    def __init__(
+        self,
+        n_symbols: int | None = None,
+        *,
+        n_bits: int | None = None,
+        n_bytes: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_symbols = n_symbols
+        self.n_bits = n_bits
+        self.n_bytes = n_bytes
+        self.random_state = random_state
+
     @abstractmethod
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         """The learned arrays by name. It must read every batch of the vectors, since reading checks them."""

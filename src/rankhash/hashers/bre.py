@@ -32,10 +32,8 @@ class BRE(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_chosen
         Training vectors per normal, 50 by default.
     pair_share
@@ -58,10 +56,8 @@ class BRE(Hasher):
     history_ : dict of lists
         ``step`` and ``loss``: half the mean squared difference of the distances, before and after each sweep. It is
         not saved.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -94,15 +90,12 @@ class BRE(Hasher):
         max_points: int = 1000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_chosen = n_chosen
         self.pair_share = pair_share
         self.n_sweeps = n_sweeps
         self.tol = tol
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_chosen", self.n_chosen, 1, 10_000)

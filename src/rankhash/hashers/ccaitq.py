@@ -75,13 +75,10 @@ class CCAITQ(ViewHasher):
         max_points: int = 100_000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.ridge = ridge
         self.n_iterations = n_iterations
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_number("ridge", self.ridge, 1e-9, 1e9)

@@ -24,10 +24,8 @@ class CMFH(ViewHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     mu
         Weight μ of the projections, 100 by default.
     gamma
@@ -75,14 +73,11 @@ class CMFH(ViewHasher):
         max_points: int = 20_000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.mu = mu
         self.gamma = gamma
         self.n_iterations = n_iterations
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_number("mu", self.mu, 1e-9, 1e9)

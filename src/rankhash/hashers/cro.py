@@ -48,9 +48,7 @@ class CRO(Hasher):
         The sign flips of each rotation, if ``fast``; the width is the smallest power of 2 that holds a vector.
     center_ : ndarray (n_features_in_,) or None
         The mean of the fitted vectors, if ``center``.
-    layout_ : CodeLayout
-        The layout of the codes.
-    n_features_in_, feature_names_in_
+    layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
     Notes
@@ -88,13 +86,10 @@ class CRO(Hasher):
         center: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.fast = fast
         self.center = center
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_flag("fast", self.fast)

@@ -71,10 +71,8 @@ class DGH(AnchorGraphHasher):
         Number of anchors per vector.
     history_ : dict of lists
         ``step`` (the round) and ``objective`` after it, per training vector.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -101,15 +99,12 @@ class DGH(AnchorGraphHasher):
         n_nearest: int = 3,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.start = start
         self.rho = rho
         self.n_rounds = n_rounds
         self.n_anchors = n_anchors
         self.n_nearest = n_nearest
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

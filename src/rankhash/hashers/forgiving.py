@@ -46,10 +46,8 @@ class ForgivingHash(NetworkHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_hidden
         Hidden units of a network, 16 by default.
     n_rounds
@@ -61,8 +59,7 @@ class ForgivingHash(NetworkHasher):
     n_neighbors
         Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 100 000 by default, drawn at random; given pairs are never sampled.
     verbose
         Whether a progress bar is shown on a terminal if learning takes longer than a second; True by default.
     random_state
@@ -78,10 +75,8 @@ class ForgivingHash(NetworkHasher):
         The mean of the fitted vectors.
     history_ : dict of lists
         ``step`` (the network), its final ``loss``, and ``moved``: the fraction of its groups whose targets changed.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     Notes
     -----
@@ -125,9 +120,7 @@ class ForgivingHash(NetworkHasher):
         verbose: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_hidden = n_hidden
         self.n_rounds = n_rounds
         self.n_steps = n_steps
@@ -135,7 +128,6 @@ class ForgivingHash(NetworkHasher):
         self.n_neighbors = n_neighbors
         self.max_points = max_points
         self.verbose = verbose
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_hidden", self.n_hidden, 1, 4096)

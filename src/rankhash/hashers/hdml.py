@@ -40,10 +40,8 @@ class HDML(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_negatives
         Dissimilar vectors that are drawn per triplet; the one with the nearest code is taken. 1 by default.
     weight_decay
@@ -59,8 +57,7 @@ class HDML(Hasher):
     n_neighbors
         Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 100 000 by default, drawn at random; given pairs are never sampled.
     center
         Whether the mean of the fitted vectors is subtracted first; True by default.
     random_state
@@ -74,10 +71,8 @@ class HDML(Hasher):
         The mean of the fitted vectors, if ``center``.
     history_ : dict of lists
         ``step`` (mini-batches so far) and ``bound``: the mean bound of the loss since the last record.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     Notes
     -----
@@ -116,9 +111,7 @@ class HDML(Hasher):
         center: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_negatives = n_negatives
         self.weight_decay = weight_decay
         self.learning_rate = learning_rate
@@ -128,7 +121,6 @@ class HDML(Hasher):
         self.n_neighbors = n_neighbors
         self.max_points = max_points
         self.center = center
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_negatives", self.n_negatives, 1, 1000)

@@ -45,10 +45,8 @@ class ITQ(Hasher):
     history_ : dict of lists
         ``step`` and ``loss``: the mean of |b - vR|² over the vectors after each iteration, for components of mean
         variance 1. It is not saved.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -78,12 +76,9 @@ class ITQ(Hasher):
         max_points: int = 100_000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_iterations = n_iterations
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_iterations", self.n_iterations, 1, 1_000_000)

@@ -153,9 +153,7 @@ class JRSH(SymbolReport, KernelHasher):
         callback: Callback | None = None,
         verbose: bool = True,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity  # type: ignore[assignment]  # "auto" until fit
         self.target = target
         self.radius = radius
@@ -166,7 +164,6 @@ class JRSH(SymbolReport, KernelHasher):
         self.batch_size = batch_size
         self.noise = noise
         self.max_points = max_points
-        self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
 

@@ -28,10 +28,8 @@ class JSDBoosting(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_candidates
         Hyperplanes that are compared per bit, 200 by default.
     n_pairs
@@ -39,8 +37,7 @@ class JSDBoosting(Hasher):
     n_neighbors
         Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 100 000 by default, drawn at random; given pairs are never sampled.
     random_state
         An integer for the same codes in every run, a RandomState, or None (the default).
 
@@ -52,10 +49,8 @@ class JSDBoosting(Hasher):
         The mean of the fitted vectors.
     history_ : dict of lists
         ``step`` (bits so far) and ``divergence``, in bits, of the distances with all bits so far.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     Notes
     -----
@@ -89,14 +84,11 @@ class JSDBoosting(Hasher):
         max_points: int = 100_000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_candidates = n_candidates
         self.n_pairs = n_pairs
         self.n_neighbors = n_neighbors
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_candidates", self.n_candidates, 1, 1_000_000)

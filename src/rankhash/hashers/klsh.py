@@ -26,10 +26,8 @@ class KLSH(KernelHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_anchors
         Random training vectors that span the space, 300 by default; all vectors if there are fewer.
     n_chosen
@@ -47,10 +45,8 @@ class KLSH(KernelHasher):
         The mean kernel value of the anchors with each anchor.
     anchors_, scale_ : ndarray (n_anchors, n_features_in_), ndarray (1,)
         The anchors, and the factor of distances to them.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -75,13 +71,10 @@ class KLSH(KernelHasher):
         gamma: float = 1.0,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_anchors = n_anchors
         self.n_chosen = n_chosen
         self.gamma = gamma
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_anchors", self.n_anchors, 2, 10_000)

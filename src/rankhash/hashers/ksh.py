@@ -36,10 +36,8 @@ class KSH(KernelHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_anchors
         Number of anchors, random training vectors; 300 by default.
     gamma
@@ -67,10 +65,8 @@ class KSH(KernelHasher):
     history_ : dict of lists
         ``step`` (the bit) and ``residual``: the mean squared residual over pairs after it, relative to that before the
         first bit. It is not saved.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -101,16 +97,13 @@ class KSH(KernelHasher):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_anchors = n_anchors
         self.gamma = gamma
         self.max_points = max_points
         self.n_neighbors = n_neighbors
         self.n_iterations = n_iterations
         self.tol = tol
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_anchors", self.n_anchors, 1, 100_000)

@@ -20,10 +20,8 @@ class LSH(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     orthogonal
         Whether the normals are orthogonal to each other [2]_, which lowers the variance of the estimated angle. With
         more hyperplanes than dimensions they come in orthogonal blocks. False by default.
@@ -40,10 +38,8 @@ class LSH(Hasher):
         The unit normals of the hyperplanes.
     center_ : ndarray (n_features_in_,) or None
         The mean of the fitted vectors, if ``center``.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -73,12 +69,9 @@ class LSH(Hasher):
         center: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.orthogonal = orthogonal
         self.center = center
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_flag("orthogonal", self.orthogonal)

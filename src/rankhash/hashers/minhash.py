@@ -43,9 +43,7 @@ class MinHash(Hasher):
         The label of the dimension at each place of the order; the last is that of the empty set.
     threshold_ : ndarray (1,)
         The threshold.
-    layout_ : CodeLayout
-        The layout of the codes.
-    n_features_in_, feature_names_in_
+    layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
     Notes
@@ -81,12 +79,9 @@ class MinHash(Hasher):
         threshold: float = 0.0,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.threshold = threshold
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_number("threshold", self.threshold, -3e38, 3e38)

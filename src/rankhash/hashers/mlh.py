@@ -54,10 +54,8 @@ class MLH(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     rho
         The radius, 1 to ``n_symbols``. ``"auto"``, the default, chooses it by validation, as the authors do: a tenth of
         the vectors is held out, and pairs of held-out and other vectors are ranked by the codes of up to five radii
@@ -83,8 +81,7 @@ class MLH(Hasher):
     n_neighbors
         Without labels: mean number of vectors that a vector is similar to, 50 by default.
     max_points
-        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 100 000 by default, drawn at random; given pairs are never sampled.
     center
         Whether the mean of the fitted vectors is subtracted first; True by default.
     random_state
@@ -98,10 +95,8 @@ class MLH(Hasher):
         The mean of the fitted vectors, if ``center``.
     rho_, lam_ : ndarray (1,), ndarray (1,)
         The radius and the weight of dissimilar pairs that were used.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     Notes
     -----
@@ -146,9 +141,7 @@ class MLH(Hasher):
         center: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.rho = rho
         self.lam = lam
         self.epsilon = epsilon
@@ -160,7 +153,6 @@ class MLH(Hasher):
         self.n_neighbors = n_neighbors
         self.max_points = max_points
         self.center = center
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         if isinstance(self.rho, str) and self.rho != "auto":

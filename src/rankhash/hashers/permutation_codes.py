@@ -42,9 +42,7 @@ class PermutationCodes(Hasher):
         -|p|²/2 per pivot, divided likewise.
     center_ : ndarray (n_features_in_,)
         The mean of the pivots.
-    layout_ : CodeLayout
-        The layout of the codes.
-    n_features_in_, feature_names_in_
+    layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
     References
@@ -72,11 +70,8 @@ class PermutationCodes(Hasher):
         n_bytes: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
-        self.random_state = random_state
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
         data = training.vectors

@@ -50,9 +50,7 @@ class PStableLSH(Hasher):
         The offsets b.
     width_ : ndarray (1,)
         The width r in the units of the vectors.
-    layout_ : CodeLayout
-        The layout of the codes.
-    n_features_in_, feature_names_in_
+    layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
     Notes
@@ -87,12 +85,9 @@ class PStableLSH(Hasher):
         width: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.width = width
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         if self.width is not None:

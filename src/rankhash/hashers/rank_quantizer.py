@@ -114,13 +114,10 @@ class RankQuantizer(SymbolReport, Hasher):
         callback: Callback | None = None,
         verbose: bool = True,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.refine = refine
         self.max_points = max_points
-        self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
 

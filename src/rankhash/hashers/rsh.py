@@ -77,8 +77,7 @@ class RSH(PairHasher):
         A function is finished early when an eighth of the pairs changes less than this fraction of the symbols, 0.002
         by default.
     max_points
-        Largest number of vectors to learn from, 50 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 50 000 by default, drawn at random; given pairs are never sampled.
     center
         Whether the mean of the fitted vectors is subtracted first; True by default.
     random_state
@@ -108,9 +107,7 @@ class RSH(PairHasher):
         ``bound``, ``updated`` and ``changed`` (fractions of pairs and of symbols). It is not saved.
     n_iter_ : int
         The largest number of pairs that a function has seen.
-    layout_ : CodeLayout
-        The layout of the codes.
-    n_features_in_, feature_names_in_
+    layout_, n_features_in_, feature_names_in_
         As for every hasher.
 
     Notes
@@ -164,9 +161,7 @@ class RSH(PairHasher):
         callback: Callback | None = None,
         verbose: bool = True,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.rho = rho
         self.lam = lam
@@ -181,7 +176,6 @@ class RSH(PairHasher):
         self.tol = tol
         self.max_points = max_points
         self.center = center
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose

@@ -34,10 +34,8 @@ class SDH(KernelHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_anchors
         Number of anchors, random training vectors; 1000 by default.
     gamma
@@ -66,10 +64,8 @@ class SDH(KernelHasher):
         The anchors, and the factor of distances to them.
     history_ : dict of lists
         ``step`` and ``loss``: (|Y - BW|² + lam |W|² + nu |B - F|²) / n after each iteration. It is not saved.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -98,16 +94,13 @@ class SDH(KernelHasher):
         max_points: int = 60_000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_anchors = n_anchors
         self.gamma = gamma
         self.lam = lam
         self.nu = nu
         self.n_iterations = n_iterations
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_anchors", self.n_anchors, 1, 100_000)

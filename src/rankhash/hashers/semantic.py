@@ -37,10 +37,8 @@ class SemanticHashing(NetworkHasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     n_hidden
         Units of each of the two hidden layers, 128 by default.
     noise
@@ -53,8 +51,7 @@ class SemanticHashing(NetworkHasher):
     batch_size
         Vectors per mini-batch, 100 by default.
     max_points
-        Largest number of vectors to learn from, 100 000 by default; of more, a random sample. Given pairs are never
-        sampled.
+        Largest number of vectors to learn from, 100 000 by default, drawn at random; given pairs are never sampled.
     verbose
         Whether a progress bar is shown on a terminal if learning takes longer than a second; True by default.
     random_state
@@ -73,10 +70,8 @@ class SemanticHashing(NetworkHasher):
     history_ : dict of lists
         ``step`` (mini-batches so far) and ``loss`` since the last record: the mean squared error of the
         reconstruction per dimension, or 1 minus the probability of a similar neighbour.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     Notes
     -----
@@ -122,9 +117,7 @@ class SemanticHashing(NetworkHasher):
         verbose: bool = True,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.n_hidden = n_hidden
         self.noise = noise
         self.n_pretraining = n_pretraining
@@ -133,7 +126,6 @@ class SemanticHashing(NetworkHasher):
         self.batch_size = batch_size
         self.max_points = max_points
         self.verbose = verbose
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("n_hidden", self.n_hidden, 1, 65_536)

@@ -24,10 +24,8 @@ class SpectralHashing(Hasher):
 
     Parameters
     ----------
-    n_symbols
-        Bits per code, 1 to 4096; None by default.
-    n_bits, n_bytes
-        The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
+    n_symbols, n_bits, n_bytes
+        The size of a code, 1 to 4096 bits, in symbols, bits or bytes; 64 bits if all are None (the default).
     random_state
         Not used, since nothing is drawn; None by default.
 
@@ -41,10 +39,8 @@ class SpectralHashing(Hasher):
         The lowest value and the width of the fitted vectors along each axis.
     modes_ : ndarray (n_symbols, 2) of int32
         The axis of each bit, and k: its number of half waves over the width.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -75,10 +71,7 @@ class SpectralHashing(Hasher):
         n_bytes: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
-        self.random_state = random_state
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:  # noqa: ARG002
         principal = principal_axes(training.vectors, self._n_symbols)

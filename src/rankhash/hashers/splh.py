@@ -58,10 +58,8 @@ class SPLH(Hasher):
         Minus the thresholds, which are medians if learned without labels, else 0.
     center_ : ndarray (n_features_in_,)
         The mean of the fitted vectors.
-    layout_ : CodeLayout
-        The layout of the codes: ``n_symbols`` of arity 2.
-    n_features_in_, feature_names_in_
-        As for every hasher.
+    layout_, n_features_in_, feature_names_in_
+        As for every hasher; codes have arity 2.
 
     References
     ----------
@@ -93,14 +91,11 @@ class SPLH(Hasher):
         max_points: int = 2000,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.eta = eta
         self.alpha = alpha
         self.n_boundary = n_boundary
         self.max_points = max_points
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         if self.eta is not None:

@@ -148,9 +148,7 @@ class SRSH(PairHasher):
         callback: Callback | None = None,
         verbose: bool = True,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.update = update
         self.rho = rho
@@ -164,7 +162,6 @@ class SRSH(PairHasher):
         self.tol = tol
         self.max_points = max_points
         self.center = center
-        self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
 

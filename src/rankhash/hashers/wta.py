@@ -85,12 +85,9 @@ class WTA(Hasher):
         degree: int = 1,
         random_state: Any = None,
     ) -> None:
-        self.n_symbols = n_symbols
-        self.n_bits = n_bits
-        self.n_bytes = n_bytes
+        super().__init__(n_symbols, n_bits=n_bits, n_bytes=n_bytes, random_state=random_state)
         self.arity = arity
         self.degree = degree
-        self.random_state = random_state
 
     def _check_parameters(self) -> None:
         check_integer("degree", self.degree, 1, MAX_DEGREE)
