@@ -41,4 +41,15 @@ inline std::tuple<Result<int64_t>, Result<int64_t>, Result<float>> give(RadiusHi
   return {give(std::move(hits.offsets)), give(std::move(hits.ids)), give(std::move(hits.distances))};
 }
 
+// The hits of a search, which runs without the interpreter; it is held again when their arrays are made.
+template <class Search>
+auto interruptible_hits(const Search& search) {
+  RadiusHits hits;
+  {
+    const Interruptible call;
+    hits = search();
+  }
+  return give(std::move(hits));
+}
+
 }  // namespace rankhash

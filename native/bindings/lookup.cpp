@@ -104,27 +104,21 @@ void define_lookup(nb::module_& m) {
       "lookup_radius",
       [](const TablesView& view, const In<uint8_t, 2>& codes, int radius, double budget, int n_threads,
          const std::optional<Out<double, 2>>& stats) {
-        RadiusHits hits;
-        {
-          const Interruptible call;
+        return interruptible_hits([&] {
           Counted counted(stats, codes.shape(0));
-          hits = lookup_radius(view, codes.data(), codes.shape(0), radius, {budget, n_threads, counted.data(), true});
-        }
-        return give(std::move(hits));
+          return lookup_radius(view, codes.data(), codes.shape(0), radius, {budget, n_threads, counted.data(), true});
+        });
       },
       "view"_a, "codes"_a, "radius"_a, "budget"_a, "n_threads"_a, "stats"_a.none());
   m.def(
       "lookup_weighted_radius",
       [](const TablesView& view, const In<uint8_t, 2>& codes, const In<float, 1>& weights, const In<float, 3>& tables,
          float radius, double budget, int n_threads, const std::optional<Out<double, 2>>& stats) {
-        RadiusHits hits;
-        {
-          const Interruptible call;
+        return interruptible_hits([&] {
           Counted counted(stats, codes.shape(0));
-          hits = lookup_weighted_radius(view, codes.data(), weights.data(), tables.data(), codes.shape(0), radius,
+          return lookup_weighted_radius(view, codes.data(), weights.data(), tables.data(), codes.shape(0), radius,
                                         {budget, n_threads, counted.data(), true});
-        }
-        return give(std::move(hits));
+        });
       },
       "view"_a, "codes"_a, "weights"_a, "tables"_a, "radius"_a, "budget"_a, "n_threads"_a, "stats"_a.none());
 }

@@ -38,23 +38,15 @@ void define_scan(nb::module_& m) {
   m.def(
       "search_radius",
       [](const CodesView& view, const In<uint8_t, 2>& codes, int radius, int n_threads) {
-        RadiusHits hits;
-        {
-          const Interruptible call;
-          hits = search_hamming_radius(view, codes.data(), codes.shape(0), radius, n_threads);
-        }
-        return give(std::move(hits));
+        return interruptible_hits(
+            [&] { return search_hamming_radius(view, codes.data(), codes.shape(0), radius, n_threads); });
       },
       "view"_a, "codes"_a, "radius"_a, "n_threads"_a);
   m.def(
       "search_scores_radius",
       [](const CodesView& view, const In<float, 3>& tables, float radius, int n_threads) {
-        RadiusHits hits;
-        {
-          const Interruptible call;
-          hits = search_scores_radius(view, tables.data(), tables.shape(0), radius, n_threads);
-        }
-        return give(std::move(hits));
+        return interruptible_hits(
+            [&] { return search_scores_radius(view, tables.data(), tables.shape(0), radius, n_threads); });
       },
       "view"_a, "tables"_a, "radius"_a, "n_threads"_a);
 }

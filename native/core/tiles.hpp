@@ -24,7 +24,7 @@ inline TaskGrid make_grid(int64_t n_blocks, int64_t n_queries, int64_t tile, int
   return {n_tiles, std::max<int64_t>(1, std::min((wanted + n_tiles - 1) / n_tiles, n_blocks / 32))};
 }
 
-// How a sample of blocks tells the limit of a search for many neighbours beforehand. Without it about
+// How a sample of blocks estimates the limit of a search for many neighbours. Without it about
 // most · ln(n / most) candidates are taken; with it hardly more than `most`.
 struct SamplePlan {
   int64_t n_runs;  // runs of kRun blocks at equal distances; 0: no sample
