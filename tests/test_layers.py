@@ -63,7 +63,7 @@ def test_imports_go_downwards_only():
 
 def names_imported_by(path):
     """Every name of the package that a file imports, as a path of parts below ``rankhash``."""
-    folder = path.relative_to(PACKAGE).parts[:-1]
+    folder = path.relative_to(PACKAGE).parts[:-1] if path.is_relative_to(PACKAGE) else ()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             module = (node.module or "").split(".")
@@ -93,6 +93,25 @@ def test_an_underscore_is_private_to_its_folder():
     assert is_private_to_others(("index", "_store", "CodeStore"), ("collection",))
     assert is_private_to_others(("index", "flat", "_private"), ("index",))
     assert not is_private_to_others(("index", "_store", "CodeStore"), ("index",))
+
+
+def test_a_module_without_an_underscore_is_used_outside_of_its_folder():
+    """By a file elsewhere in the project, or in the names that its folder offers. The files of cli/ are verbs."""
+    used = {name[:end] for name in names_imported_by_the_project() for end in range(2, len(name) + 1)}
+    for path in PACKAGE.rglob("*.py"):
+        folder, module = path.parent.relative_to(PACKAGE).parts, path.stem
+        if folder and folder != ("cli",) and not any(part.startswith("_") for part in (*folder, module)):
+            assert (*folder, module) in used, path
+
+
+def names_imported_by_the_project():
+    """Names that are imported outside of their folder, offered by its ``__init__``, or documented."""
+    for path in (*PACKAGE.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")):
+        inside = path.is_relative_to(PACKAGE)
+        folder = path.parent.relative_to(PACKAGE).parts if inside and path.name != "__init__.py" else ("",)
+        yield from (name for name in names_imported_by(path) if name[: len(folder)] != folder)
+    for page in (ROOT / "docs" / "reference").glob("*.md"):
+        yield from (tuple(name.split(".")[1:]) for name in re.findall(r"rankhash\.[\w.]+", page.read_text()))
 
 
 def test_no_modules_import_each_other():

@@ -14,9 +14,9 @@ from rankhash import LSH, InvalidInputError
 from rankhash._ranking import average_precision
 from rankhash.datasets import Dataset, load_dataset
 from rankhash.evaluation import Counts, Protocol, split
+from rankhash.evaluation._perturbation import noisy, redundancy
 from rankhash.evaluation.measure import measure, summary, symbol_distances
 from rankhash.evaluation.methods import ARITIES, METHODS, SCANNED, choose_methods
-from rankhash.evaluation.perturbation import noisy, redundancy
 from rankhash.evaluation.run import Experiment, _trials, run_task
 from rankhash.evaluation.store import Store
 from rankhash.evaluation.summaries import METRICS, Point, at_length, curves, pooled_precision

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rankhash.datasets import load_dataset
-from rankhash.evaluation import figures, report
-from rankhash.evaluation.figures import FIGURES, styles
+from rankhash.evaluation import _figures, report
+from rankhash.evaluation._figures import FIGURES, styles
 from rankhash.evaluation.images import png
 from rankhash.evaluation.methods import METHODS, Method, choose_methods
 from rankhash.evaluation.run import Experiment, run_task
@@ -47,7 +47,7 @@ def test_the_course_of_learning_is_drawn_for_methods_that_note_it(results, tmp_p
     row = next(row for row in rows if row["bits"] == 32)
     learned = [with_course(row, 0), with_course(row, 1), with_course(row, 2, steps=(0, 5, 9))]
     learned[2], learned[1] = learned[1], learned[2]
-    drawn = figures.learning_figures([*rows, *learned], LENGTHS, ["LSH", "JRSH"])
+    drawn = _figures.learning_figures([*rows, *learned], LENGTHS, ["LSH", "JRSH"])
     assert [figure["key"] for figure in drawn] == ["learning-value", "learning-average_precision", "learning-balance"]
     band, line = drawn[0]["data"]
     assert line["name"] == "JRSH"

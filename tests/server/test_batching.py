@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rankhash.server.batching import Batcher
-from rankhash.server.errors import ApiError
+from rankhash.server._batching import Batcher
+from rankhash.server._errors import ApiError
 
 
 class Recorder:

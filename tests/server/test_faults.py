@@ -13,7 +13,7 @@ import time
 import pytest
 
 from rankhash.server import Limits, Settings
-from rankhash.server.connections import Guard
+from rankhash.server._connections import Guard
 
 from .serving import Client, process, read_all, serving
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rankhash import LSH, Collection
-from rankhash.server import Limits, Settings, connections, search_batch
+from rankhash.server import Limits, Settings, _connections, _search_batch
 
 from .serving import TOKEN, Client, process, read_all, serving
 
@@ -67,9 +67,7 @@ def test_a_slow_filter_is_interrupted_and_others_are_answered(impatient):
 
 
 def test_filters_are_parsed_before_a_thread_has_them(small, monkeypatch):
-    from rankhash.server import search_batch
-
-    monkeypatch.setattr(search_batch, "run_batch", lambda *_: 1 / 0)
+    monkeypatch.setattr(_search_batch, "run_batch", lambda *_: 1 / 0)
     assert small.search(id=1, where="n <").code == "422 bad_filter"
     assert small.search(id=1, where="a = " + "1" * 19_000 + "x").code == "422 bad_filter"
 
@@ -125,7 +123,7 @@ def test_small_chunks_are_no_mistake(small):
     with small.raw(head) as connection:
         connection.sendall(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
-    assert len(body) * 6 > connections.MAX_HEAD
+    assert len(body) * 6 > _connections.MAX_HEAD
 
 
 def test_one_address_cannot_take_all_requests(make):
@@ -204,13 +202,13 @@ def test_requests_beyond_the_limit_are_turned_away(make):
 
 def test_a_search_that_takes_too_long_is_answered_with_503(make, monkeypatch):
     blocked = threading.Event()
-    right = search_batch.run_batch
+    right = _search_batch.run_batch
 
     def slow(key, requests):
         blocked.wait(10)
         return right(key, requests)
 
-    monkeypatch.setattr(search_batch, "run_batch", slow)
+    monkeypatch.setattr(_search_batch, "run_batch", slow)
     settings = Settings(limits=Limits(search_seconds=0.2))
     with make(":memory:") as made, serving({"digits": made}, settings) as client:
         try:

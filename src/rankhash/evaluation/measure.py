@@ -11,9 +11,9 @@ from .. import _ranking
 from .._types import F32, U8, Array
 from ..hashers import Hasher
 from ..index import FlatIndex
+from ._perturbation import noisy, redundancy
 from .counts import Counts, count_codes
 from .metrics import mean
-from .perturbation import noisy, redundancy
 from .protocol import Split
 from .store import Row
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from ..datasets import Dataset
 from ..errors import InvalidInputError
-from .figures import Figure, figures, learning_figures, styles
+from ._figures import Figure, figures, learning_figures, styles
+from ._plots import sample, svg
 from .images import data_url
-from .plots import sample, svg
 from .run import Failure
 from .store import Row
 from .summaries import METRICS, curves, name_of

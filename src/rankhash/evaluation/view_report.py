@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InvalidInputError
+from ._figures import Figure, figure, line, styles
 from .cross_modal import RECALLS
-from .figures import Figure, figure, line, styles
 from .report import figure_group, fill_page, write_text
 from .store import Row
 from .summaries import Curves, Metric, Point

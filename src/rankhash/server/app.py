@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 from ..collection import Collection
 from ..errors import InvalidInputError
-from . import errors, page, routes_create, routes_duplicates, routes_health, routes_items, routes_search
-from .gate import Gate
-from .service import Service
+from . import _errors, _page, _routes_create, _routes_duplicates, _routes_health, _routes_items, _routes_search
+from ._gate import Gate
+from ._service import Service
 from .settings import VERSION, Settings
 
 
@@ -68,8 +68,8 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
     )
     app.state.rankhash = service
     app.gate = Gate(app.inside, service)
-    errors.install(app)
-    for routes in (routes_search, routes_create, routes_items, routes_duplicates, routes_health):
+    _errors.install(app)
+    for routes in (_routes_search, _routes_create, _routes_items, _routes_duplicates, _routes_health):
         app.include_router(routes.router)
-    app.include_router(page.make_router())
+    app.include_router(_page.make_router())
     return app

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from ..errors import StorageError
-from .connections import Guard
+from ._connections import Guard
 from .settings import Settings
 
 SECONDS_TO_END = 30

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..collection import Collection, Snapshot
 from ..hashers import Hasher, ViewHasher
-from .errors import ApiError
+from ._errors import ApiError
 from .settings import Settings
 
 SUFFIX = ".rankhash"

@@ -1,4 +1,4 @@
-// How an item looks: its picture if it has one, else the fields that tell it from others.
+// How an item looks: its picture if it has one, else the fields that distinguish it.
 
 import { showImage } from "./api.js";
 import { asText, el } from "./dom.js";
@@ -36,7 +36,7 @@ export function nameOf(item, fields) {
   return field === undefined ? `${item.id}` : asText(item.metadata[field], 80);
 }
 
-/** What else is told of an item: its id unless that is its name, and fields. */
+/** Further details of an item: its id unless that is its name, and fields. */
 export function detailsOf(item, fields, most) {
   const title = titleField(item, fields);
   const told = fields.filter((name) => name !== title && has(item, name)).slice(0, most);

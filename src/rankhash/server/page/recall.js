@@ -13,7 +13,7 @@ export class Recall {
     this.view.addEventListener("toggle", () => this.update());
   }
 
-  /** Take a new question, or null if the collection cannot tell; `ask(options)` gives the ids that a search finds. */
+  /** Take a new question, or null if true neighbours are unknown; `ask(options)` gives the ids that a search finds. */
   set(question) {
     this.question = question;
     this.view.hidden = question === null;

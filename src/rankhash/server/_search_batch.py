@@ -11,9 +11,9 @@ import numpy as np
 from ..codes import CodeLayout
 from ..collection import Item, Matches, Snapshot
 from ..errors import RankhashError
-from . import answer_size
-from .errors import ApiError
-from .models import SearchOptions
+from . import _answer_size
+from ._errors import ApiError
+from ._models import SearchOptions
 from .served_collection import ServedCollection
 
 Id = int | str
@@ -149,7 +149,7 @@ def _describe(snapshot: Snapshot, key: BatchKey, matches: Matches) -> dict[Id, d
     layout, limit = key.served.collection.layout, key.served.settings.limits.answer_bytes
     names = list(dict.fromkeys(found))
     n_symbols = layout.n_symbols if key.symbols and layout is not None else 0
-    answer_size.check(snapshot, found, names, limit, metadata=key.metadata, symbols=n_symbols)
+    _answer_size.check(snapshot, found, names, limit, metadata=key.metadata, symbols=n_symbols)
     if not (key.metadata or key.symbols):
         return {}
     items = snapshot.get(names, vectors=False)

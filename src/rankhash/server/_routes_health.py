@@ -6,11 +6,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from . import openapi
-from .errors import ApiError
-from .metrics import family, histogram
-from .models import Status
-from .service import Service, json_answer, service_of
+from . import _openapi
+from ._errors import ApiError
+from ._metrics import family, histogram
+from ._models import Status
+from ._service import Service, json_answer, service_of
 
 router = APIRouter()
 
@@ -21,7 +21,7 @@ async def healthz() -> Response:
     return json_answer({"status": "ok"})
 
 
-@router.get("/readyz", responses=openapi.answers(Status), summary="Whether searches are answered")
+@router.get("/readyz", responses=_openapi.answers(Status), summary="Whether searches are answered")
 async def readyz(request: Request) -> Response:
     """Answers 200 once every collection is in memory, and 503 before and at the end."""
     if not service_of(request).ready:
@@ -29,7 +29,7 @@ async def readyz(request: Request) -> Response:
     return json_answer({"status": "ready"})
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=openapi.answers(None), summary="Counters")
+@router.get("/metrics", response_class=PlainTextResponse, responses=_openapi.answers(None), summary="Counters")
 async def metrics(request: Request) -> Response:
     """Counters in Prometheus' text format."""
     service = service_of(request)

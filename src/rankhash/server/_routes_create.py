@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..collection import Collection
-from . import bodies, openapi
-from .errors import ApiError
-from .models import CollectionStats, CreateBody
+from . import _bodies, _openapi
+from ._errors import ApiError
+from ._models import CollectionStats, CreateBody
+from ._service import Service, json_answer, service_of
 from .served_collection import SUFFIX, ServedCollection
-from .service import Service, json_answer, service_of
 
 router = APIRouter()
 
@@ -25,8 +25,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 @router.post(
     "/v1/collections",
-    openapi_extra=openapi.json_body(CreateBody),
-    responses=openapi.answers(CollectionStats, 403, 409, 413, 415, 422),
+    openapi_extra=_openapi.json_body(CreateBody),
+    responses=_openapi.answers(CollectionStats, 403, 409, 413, 415, 422),
     summary="Create a collection",
 )
 async def create_collection(request: Request) -> Response:
@@ -35,7 +35,7 @@ async def create_collection(request: Request) -> Response:
     folder = service.settings.folder
     if folder is None:
         raise ApiError(403, "read_only", "this server does not create collections", "start it with --folder")
-    body = await bodies.read_json(request, service.settings.limits.body_bytes, CreateBody)
+    body = await _bodies.read_json(request, service.settings.limits.body_bytes, CreateBody)
     if not NAME.fullmatch(body.name):
         raise ApiError(422, "invalid", f"{body.name!r:.110} cannot be a name; use letters, digits, - and _")
     async with service.creating:

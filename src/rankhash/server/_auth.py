@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 
-from .errors import ApiError
+from ._errors import ApiError
 from .settings import LOCAL, Settings
 
 PUBLIC = ("/healthz", "/readyz")

@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from ..collection import Collection
 from ..errors import RankhashError
-from . import search_batch
-from .batching import Batcher
-from .errors import log
-from .images import list_images
-from .metrics import Metrics
-from .search_batch import BatchKey, SearchResult
+from . import _search_batch
+from ._batching import Batcher
+from ._errors import log
+from ._images import list_images
+from ._metrics import Metrics
+from ._search_batch import BatchKey, SearchResult
 from .served_collection import ServedCollection, find
 from .settings import Settings
 
@@ -46,9 +46,9 @@ class Service:
         self.metrics = Metrics()
         self._threads = {kind: ThreadPoolExecutor(n, f"rankhash-{kind}") for kind, n in N_THREADS.items()}
         self.batcher: Batcher[BatchKey, Any, SearchResult] = Batcher(
-            lambda key, requests: search_batch.run_batch(key, requests),
+            lambda key, requests: _search_batch.run_batch(key, requests),
             lambda key: self._threads["index" if key.reads_index_only else "reads"],
-            max_rows=search_batch.MAX_BATCH_ROWS,
+            max_rows=_search_batch.MAX_BATCH_ROWS,
             seconds=settings.limits.search_seconds,
         )
 

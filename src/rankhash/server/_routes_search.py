@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from ..collection.filters import parse
 from ..vectors import as_vectors
-from . import bodies, openapi, search_answer
-from .errors import ApiError
-from .models import SearchAnswer, SearchBody, SearchOptions
-from .search_batch import BatchKey
+from . import _bodies, _openapi, _search_answer
+from ._errors import ApiError
+from ._models import SearchAnswer, SearchBody, SearchOptions
+from ._search_batch import BatchKey
+from ._service import Service, service_of
 from .served_collection import ServedCollection
-from .service import Service, service_of
 
 router = APIRouter()
 
@@ -28,8 +28,8 @@ MANY_MATCHES = 2000
 
 @router.post(
     "/v1/collections/{name}/search",
-    openapi_extra=openapi.search_body(),
-    responses=openapi.answers(SearchAnswer, 404, 406, 413, 415, 422),
+    openapi_extra=_openapi.search_body(),
+    responses=_openapi.answers(SearchAnswer, 404, 406, 413, 415, 422),
     summary="Find the nearest items",
     operation_id="search",
 )
@@ -47,22 +47,22 @@ async def answer_search(service: Service, request: Request, name: str) -> Respon
     since = time.perf_counter()
     served = service.served(name)
     headers = dict(request.scope["headers"])
-    body = await bodies.read(request.receive, headers, service.settings.limits.body_bytes)
-    kind = bodies.content_type(headers)
+    body = await _bodies.read(request.receive, headers, service.settings.limits.body_bytes)
+    kind = _bodies.content_type(headers)
     queries: Any
-    if kind == bodies.JSON:
+    if kind == _bodies.JSON:
         options: SearchOptions = SearchBody.model_validate_json(body)
         queries, by_ids = await _queries(service, served, options)  # type: ignore[arg-type]
-    elif kind in (bodies.RAW, bodies.NPY):
+    elif kind in (_bodies.RAW, _bodies.NPY):
         options = SearchOptions.model_validate_strings(dict(request.query_params))
-        queries, by_ids = bodies.parse_rows(kind, body, served.width(options.view)), False
+        queries, by_ids = _bodies.parse_rows(kind, body, served.width(options.view)), False
     else:
-        raise bodies.unsupported(kind, bodies.JSON, bodies.RAW, bodies.NPY)
+        raise _bodies.unsupported(kind, _bodies.JSON, _bodies.RAW, _bodies.NPY)
     if options.where is not None:
         parse(options.where)
     key = BatchKey.of(served, options, len(queries), by_ids=by_ids)
     found = await service.batcher.submit(key, queries)
-    write = search_answer.as_bytes if headers.get(b"accept") == b"application/octet-stream" else search_answer.as_json
+    write = _search_answer.as_bytes if headers.get(b"accept") == b"application/octet-stream" else _search_answer.as_json
     if found.items or found.matches.ids.size >= MANY_MATCHES:
         return await service.in_thread("reads", write, key, found, since)
     return write(key, found, since)

@@ -14,10 +14,10 @@ from collections import Counter
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import auth
-from .errors import ApiError, translated
-from .routes_search import answer_search
-from .service import Service
+from . import _auth
+from ._errors import ApiError, translated
+from ._routes_search import answer_search
+from ._service import Service
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -90,7 +90,7 @@ class Gate:
 
     def _check(self, scope: Scope) -> None:
         path = scope["path"]
-        if path in auth.PUBLIC:
+        if path in _auth.PUBLIC:
             return
         settings = self.service.settings
         limits, client = settings.limits, (scope.get("client") or ("", 0))[0]
@@ -98,7 +98,7 @@ class Gate:
             raise _too_many(f"{limits.concurrent} requests are being answered already")
         if not settings.is_local and self._per_client[client] > limits.per_client:
             raise _too_many(f"{limits.per_client} requests of your address are being answered already")
-        auth.check(settings, scope["method"], path, dict(scope["headers"]))
+        _auth.check(settings, scope["method"], path, dict(scope["headers"]))
 
 
 def _too_many(message: str) -> ApiError:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
-from . import bodies
-from .errors import ApiError
-from .search_batch import BatchKey, SearchResult
-from .service import json_answer
+from . import _bodies
+from ._errors import ApiError
+from ._search_batch import BatchKey, SearchResult
+from ._service import json_answer
 
 
 def as_json(key: BatchKey, found: SearchResult, since: float) -> Response:
@@ -53,4 +53,4 @@ def as_bytes(_: BatchKey, found: SearchResult, __: float) -> Response:
     numbers = np.array(names if kinds == {int} else [-1 if name is None else name for name in names], "<i8")
     shape = f"{ids.shape[0]},{ids.shape[1]}"
     data = numbers.tobytes() + distances.astype("<f4").tobytes()
-    return Response(data, headers={"x-rankhash-shape": shape}, media_type=bodies.RAW)
+    return Response(data, headers={"x-rankhash-shape": shape}, media_type=_bodies.RAW)

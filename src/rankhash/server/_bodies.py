@@ -14,7 +14,7 @@ from starlette.types import Receive
 from .._types import F32
 from ..readers.npy import read_npy_header
 from ..vectors import as_vectors
-from .errors import ApiError
+from ._errors import ApiError
 
 Headers = dict[bytes, bytes]
 M = TypeVar("M", bound=BaseModel)

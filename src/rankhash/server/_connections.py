@@ -19,7 +19,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .errors import ApiError
+from ._errors import ApiError
 from .settings import Limits
 
 try:

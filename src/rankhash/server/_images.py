@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from ..collection import Item
-from .errors import ApiError
+from ._errors import ApiError
 
 TYPES = {
     ".png": "image/png",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence, Sized
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-from .errors import timed_out
+from ._errors import timed_out
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 RequestT = TypeVar("RequestT", bound=Sized)

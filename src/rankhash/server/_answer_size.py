@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..collection import Snapshot
-from .errors import ApiError
+from ._errors import ApiError
 
 MATCH_BYTES = 64
 """JSON of one match without its id, metadata and symbols"""

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from . import answer_size, openapi
-from .errors import ApiError
-from .models import DuplicatesAnswer
-from .search_batch import shown_items
+from . import _answer_size, _openapi
+from ._errors import ApiError
+from ._models import DuplicatesAnswer
+from ._search_batch import shown_items
+from ._service import json_answer, service_of
 from .served_collection import ServedCollection
-from .service import json_answer, service_of
 from .settings import Limits
 
 router = APIRouter()
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get(
     "/v1/collections/{name}/duplicates",
-    responses=openapi.answers(DuplicatesAnswer, 404, 422),
+    responses=_openapi.answers(DuplicatesAnswer, 404, 422),
     summary="List groups of near-duplicates",
 )
 async def list_duplicates(
@@ -36,7 +36,7 @@ async def list_duplicates(
     service = service_of(request)
     served = service.served(name)
     limits = service.settings.limits
-    answer_size.check_page(limit, limits.k)
+    _answer_size.check_page(limit, limits.k)
     return json_answer(await service.in_thread("reads", _page, served, limits, radius, offset, limit))
 
 
@@ -53,7 +53,7 @@ def _page(served: ServedCollection, limits: Limits, radius: float, offset: int, 
         page = groups[offset : offset + limit]
         names = [name for group in page for name in group]
         n_symbols = 0 if snapshot.layout is None else snapshot.layout.n_symbols
-        answer_size.check(snapshot, names, names, limits.answer_bytes, metadata=True, symbols=n_symbols)
+        _answer_size.check(snapshot, names, names, limits.answer_bytes, metadata=True, symbols=n_symbols)
         items = iter(shown_items(snapshot.layout, snapshot.get(names, vectors=False)))
         return {
             "groups": [[next(items) for _ in group] for group in page],

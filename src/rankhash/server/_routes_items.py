@@ -11,10 +11,10 @@ from starlette.responses import Response
 from ..collection import Item, Snapshot
 from ..collection.filters import parse
 from ..errors import UnknownIdError
-from . import answer_size, bodies, openapi
-from .errors import ApiError
-from .images import read_image
-from .models import (
+from . import _answer_size, _bodies, _openapi
+from ._errors import ApiError
+from ._images import read_image
+from ._models import (
     AddAnswer,
     AddBody,
     CollectionsAnswer,
@@ -24,10 +24,10 @@ from .models import (
     ItemsAnswer,
     Where,
 )
-from .models import Item as ItemModel
-from .search_batch import shown_items, unknown_fields
+from ._models import Item as ItemModel
+from ._search_batch import shown_items, unknown_fields
+from ._service import Service, json_answer, service_of
 from .served_collection import ServedCollection
-from .service import Service, json_answer, service_of
 from .settings import VERSION
 
 router = APIRouter()
@@ -38,7 +38,7 @@ IdKind = Annotated[
 ]
 
 
-@router.get("/v1/collections", responses=openapi.answers(CollectionsAnswer), summary="List the collections")
+@router.get("/v1/collections", responses=_openapi.answers(CollectionsAnswer), summary="List the collections")
 async def list_collections(request: Request) -> Response:
     """All collections, what they can do, and the limits of requests."""
     service = service_of(request)
@@ -51,7 +51,7 @@ async def list_collections(request: Request) -> Response:
 
 
 @router.get(
-    "/v1/collections/{name}", responses=openapi.answers(CollectionStats, 404, 422), summary="Describe a collection"
+    "/v1/collections/{name}", responses=_openapi.answers(CollectionStats, 404, 422), summary="Describe a collection"
 )
 async def describe(request: Request, name: str) -> Response:
     """The sizes and settings of a collection."""
@@ -59,7 +59,7 @@ async def describe(request: Request, name: str) -> Response:
     return json_answer(await service.in_thread("lookups", service.served(name).stats))
 
 
-@router.get("/v1/collections/{name}/items", responses=openapi.answers(ItemsAnswer, 404, 422), summary="List items")
+@router.get("/v1/collections/{name}/items", responses=_openapi.answers(ItemsAnswer, 404, 422), summary="List items")
 async def list_items(
     request: Request,
     name: str,
@@ -71,7 +71,7 @@ async def list_items(
     service = service_of(request)
     served = service.served(name)
     limits = service.settings.limits
-    answer_size.check_page(limit, limits.k)
+    _answer_size.check_page(limit, limits.k)
     if where is not None:
         parse(where)
 
@@ -80,7 +80,7 @@ async def list_items(
             warnings = [] if where is None else unknown_fields(snapshot, where)
             names = snapshot.ids(where=where, offset=offset, limit=limit)
             n_symbols = 0 if snapshot.layout is None else snapshot.layout.n_symbols
-            answer_size.check(snapshot, names, names, limits.answer_bytes, metadata=True, symbols=n_symbols)
+            _answer_size.check(snapshot, names, names, limits.answer_bytes, metadata=True, symbols=n_symbols)
             items = snapshot.get(names, vectors=False)
             page = {
                 "items": shown_items(served.collection.layout, items),
@@ -93,7 +93,7 @@ async def list_items(
 
 
 @router.get(
-    "/v1/collections/{name}/items/{id:path}", responses=openapi.answers(ItemModel, 404, 422), summary="Get an item"
+    "/v1/collections/{name}/items/{id:path}", responses=_openapi.answers(ItemModel, 404, 422), summary="Get an item"
 )
 async def get_item(request: Request, name: str, id: str, vector: bool = False, kind: IdKind = None) -> Response:
     """One item, with its stored vector if that is wanted."""
@@ -106,7 +106,7 @@ async def get_item(request: Request, name: str, id: str, vector: bool = False, k
 @router.get(
     "/v1/collections/{name}/images/{id:path}",
     responses={
-        **openapi.answers(None, 404, 422),
+        **_openapi.answers(None, 404, 422),
         200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
     },
     summary="Get the image of an item",
@@ -123,15 +123,15 @@ async def get_image(request: Request, name: str, id: str, kind: IdKind = None) -
 
 @router.post(
     "/v1/collections/{name}/items",
-    openapi_extra=openapi.json_body(AddBody),
-    responses=openapi.answers(AddAnswer, 403, 404, 409, 413, 415, 422),
+    openapi_extra=_openapi.json_body(AddBody),
+    responses=_openapi.answers(AddAnswer, 403, 404, 409, 413, 415, 422),
     summary="Add items",
 )
 async def add_items(request: Request, name: str, upsert: bool = False) -> Response:
     """Add items, or replace those whose ids are in the collection; the change is durable when the answer comes."""
     service = service_of(request)
     served = _writable(service, name)
-    body = await bodies.read_json(request, service.settings.limits.body_bytes, AddBody)
+    body = await _bodies.read_json(request, service.settings.limits.body_bytes, AddBody)
     if len(body.items) > service.settings.limits.batch:
         raise ApiError(422, "limit", f"at most {service.settings.limits.batch} items can be added by one request")
     names = [item.id for item in body.items]
@@ -154,15 +154,15 @@ def _add(served: ServedCollection, body: AddBody, upsert: bool) -> dict[str, Any
 
 @router.delete(
     "/v1/collections/{name}/items",
-    openapi_extra=openapi.json_body(DeleteBody),
-    responses=openapi.answers(DeleteAnswer, 403, 404, 413, 415, 422),
+    openapi_extra=_openapi.json_body(DeleteBody),
+    responses=_openapi.answers(DeleteAnswer, 403, 404, 413, 415, 422),
     summary="Delete items",
 )
 async def delete_items(request: Request, name: str) -> Response:
     """Delete items by their ids, all of which must be there, or those that a filter passes."""
     service = service_of(request)
     served = _writable(service, name)
-    body = await bodies.read_json(request, service.settings.limits.body_bytes, DeleteBody)
+    body = await _bodies.read_json(request, service.settings.limits.body_bytes, DeleteBody)
     if (body.ids is None) == (body.where is None):
         raise ApiError(422, "invalid", "give either ids or where")
     if body.where is not None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from .bodies import JSON, NPY, RAW
-from .models import ErrorAnswer, SearchBody, SearchOptions
+from ._bodies import JSON, NPY, RAW
+from ._models import ErrorAnswer, SearchBody, SearchOptions
 
 REASONS = {
     400: "This is not HTTP, or the body is not JSON.",
