@@ -23,7 +23,7 @@ NUMERIC = ("MLH", "SpectralHashing", "LSH")
 
 SHORT, MIDDLE = 8, 32
 SIGMAS = 2.0
-"""A lead counts if it is more than so many standard errors of the paired differences above 0."""
+"""A lead counts if it exceeds this many standard errors of the paired differences."""
 
 MIN_RUNS = 2
 """Splits without which nothing is judged."""

@@ -156,7 +156,7 @@ class DaskVectorIndex(ShardedIndex):
 
         Parameters are those of [`VectorIndex.search`][rankhash.VectorIndex.search]; a boolean mask needs shards whose
         ids do not overlap. ``n_threads`` (default 1) is the number of threads per shard. A call takes some tens of
-        milliseconds however few queries there are, so search many at once.
+        milliseconds even for a single query, so search many queries in one call.
         """
         options: dict[str, Any] = {"recall": recall, "exact": exact, "n_threads": n_threads}
         queries = as_vectors(Q, n_features=self.n_features, name="Q", owner="DaskVectorIndex")
