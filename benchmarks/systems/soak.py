@@ -47,7 +47,7 @@ class Sizes:
     """Seconds between two requests of one client"""
 
 
-FULL = Sizes(2700, 256, 15_000, 1500, 25.0, 400 << 20, 0.05)
+FULL = Sizes(3600, 256, 15_000, 1500, 25.0, 400 << 20, 0.05)
 QUICK = Sizes(10, 16, 500, 60, 2.0, 32 << 20, 0.01)
 DISK_FULL = (0.4, 0.45)
 """From when to when the disk is full, as shares of the time"""

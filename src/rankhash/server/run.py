@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from ..errors import StorageError
+from ._allocator import bound_free_memory
 from ._connections import Guard
 from .settings import Settings
 
@@ -31,6 +32,7 @@ def run(app: FastAPI, settings: Settings, *, started: Callable[[str], object] = 
     started
         Called with the address once requests are answered; by default nothing is called.
     """
+    bound_free_memory()
     with listen(settings.host, settings.port) as listening:
         server = Server(app, settings)
         server.started_at = lambda: started(_address(settings.host, listening))
