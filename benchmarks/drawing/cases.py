@@ -136,12 +136,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, in our words, where it says so, what must be true for it to hold, and the test."""
+    """What the paper says, in our words, where it says so, what must be true for it to hold, and the test.
+
+    ``tuned`` marks a claim that depends on the constants, which the paper chooses by cross-validation; default False.
+    """
 
     says: str
     where: str
     rule: str
     test: Callable[[Case], Answer]
+    tuned: bool = False
 
 
 def verdict_of(claim: Claim, rows: Sequence[Row], lengths: tuple[int, ...], column: Column) -> tuple[str, list[str]]:

@@ -32,24 +32,28 @@ CLAIMS = (
         AP,
         "SRSH leads RSH, WTA, MLH, spectral hashing and LSH at most lengths, and none of them leads it at any",
         tests.srsh_best,
+        tuned=True,
     ),
     Claim(
         "Its lead over MLH is about a tenth.",
         AP,
         "the mean over the lengths of the relative lead is 5 % or more; above 15 % it is called larger",
         tests.lead_over_mlh,
+        tuned=True,
     ),
     Claim(
         "RSH and SRSH are exceptionally good with very short codes.",
         AP,
         f"at {SHORT} both lead WTA, MLH, spectral hashing and LSH",
         tests.short,
+        tuned=True,
     ),
     Claim(
         "At 32 the curve of precision over recall of SRSH lies above all others, and that of RSH above WTA's.",
         "Results, second figure",
         "at no recall from .1 to .9 another method leads SRSH, and at all of them RSH and SRSH lead WTA",
         tests.recall_curve,
+        tuned=True,
     ),
     Claim(
         "In look-ups within a small radius, methods that rank do better than those that compare values.",
@@ -68,6 +72,7 @@ CLAIMS = (
         LOOK_UPS,
         "none of the five others leads SRSH at any length, for R = 2 and R = 3",
         tests.srsh_best_in_balls,
+        tuned=True,
     ),
     Claim(
         "Long codes of WTA often find nothing within a small radius.",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from drawing.markdown import SETS, heading, line, spread
 from harness.results import Facts
+from rankhash.evaluation.summaries import pooled_precision
 
 BITS = (8, 16, 32, 64, 128)
 RANKED_BITS = BITS[:-1]
@@ -56,6 +57,11 @@ def neighbours(runs: Runs) -> str:
 def balls(runs: Runs) -> str:
     """Precision within 2 differing symbols of all methods."""
     return _by_bits(runs, {"": ball("2")})
+
+
+def balls_pooled(runs: Runs) -> str:
+    """Precision within 2 differing symbols over all pairs of a run, for all methods."""
+    return _by_bits(runs, {"": lambda run: pooled_precision(run, 2)})
 
 
 def _by_bits(runs: Runs, metrics: dict[str, Metric]) -> str:
@@ -129,6 +135,7 @@ def _with_commits(lines: list[str], runs: Runs, methods: Iterable[str]) -> str:
 TABLES: dict[str, Callable[[Runs], str]] = {
     "neighbours": neighbours,
     "balls": balls,
+    "balls_pooled": balls_pooled,
     "jrsh": ranking,
     "jrsh_balls": jrsh_balls,
     "jrsh_arities": arities,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from drawing.cases import NUMERIC, SIGMAS, TIE, Column, verdict_of
+from drawing.cases import NUMERIC, SIGMAS, TIE, Claim, Column, verdict_of
 from drawing.claims import CLAIMS
 from drawing.markdown import SETS
 from rankhash.evaluation import Protocol
@@ -61,6 +61,8 @@ judge it and with what was measured.
   of the others takes one; so the same claims are tested again with codes of equally many bits.
 - **Columns**: what stands for RSH and SRSH; MLH, spectral hashing, LSH and WTA are the same in all of them.
 {columns}
+- **Judged** is the verdict of the column that decides: *as printed, tuned* for claims {tuned}, which depend on K and
+  ρ, and *as printed* for the others.
 - **MLH** chooses ρ and λ on held-out training vectors at every length in all columns; its ε follows from the length.
   WTA runs with degree 1: with the paper's degree 4 its codes of centred vectors are near noise (see the tables), which
   would make every claim about WTA easy. Distances are unweighted; the weighted distance of SRSH stands beside claim 5
@@ -97,7 +99,12 @@ def verdict_page(rows_by_set: dict[str, list[Row]]) -> str:
         listed = [f"- {line}" for line in missing]
         return "\n".join([TITLE, UNDECIDED.format(runs=MIN_RUNS), *lines, "", "Missing:", "", *listed, ""])
     head = HEAD.format(
-        sizes=_sizes(rows_by_set), columns=_columns(rows_by_set), sigmas=SIGMAS, tie=TIE, signs=_signs(rows_by_set)
+        sizes=_sizes(rows_by_set),
+        columns=_columns(rows_by_set),
+        tuned=", ".join(str(number) for number, claim in enumerate(CLAIMS, 1) if claim.tuned),
+        sigmas=SIGMAS,
+        tie=TIE,
+        signs=_signs(rows_by_set),
     )
     parts = [TITLE, head, _summary(rows_by_set), _details(rows_by_set), _tables(rows_by_set), _origin(rows_by_set)]
     return "\n".join(parts)
@@ -165,11 +172,29 @@ def _signs(rows_by_set: dict[str, list[Row]]) -> str:
 def _summary(rows_by_set: dict[str, list[Row]]) -> str:
     judged = _judged(rows_by_set)
     heads = [f"{name}, {column.title}" for name, column in judged]
-    lines = ["## The verdict", "", "| | claim | " + " | ".join(heads) + " |", "|--:|---|" + "---|" * len(heads)]
+    lines = [
+        "## The verdict",
+        "",
+        "| | claim | " + " | ".join(["judged", *heads]) + " |",
+        "|--:|---|" + "---|" * (len(heads) + 1),
+    ]
     for number, claim in enumerate(CLAIMS, 1):
-        cells = [verdict_of(claim, rows_by_set[name], LENGTHS, column)[0] for name, column in judged]
-        lines.append(f"| {number} | {claim.says} | " + " | ".join(_marked(cell) for cell in cells) + " |")
+        found = {
+            (name, column.title): _marked(verdict_of(claim, rows_by_set[name], LENGTHS, column)[0])
+            for name, column in judged
+        }
+        cells = [_decision(claim, found, [*rows_by_set]), *found.values()]
+        lines.append(f"| {number} | {claim.says} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _decision(claim: Claim, found: dict[tuple[str, str], str], sets: list[str]) -> str:
+    """The verdict of the column by which a claim is judged, for all sets at once if they agree."""
+    deciding = COLUMNS[1 if claim.tuned else 0].title
+    verdicts = {name: found.get((name, deciding), "not measured") for name in sets}
+    if len({*verdicts.values()}) == 1:
+        return verdicts[sets[0]]
+    return "; ".join(f"{name}: {verdict}" for name, verdict in verdicts.items())
 
 
 def _marked(verdict: str) -> str:
