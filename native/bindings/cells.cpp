@@ -74,16 +74,23 @@ void define_cells(nb::module_& m) {
       [](const CellsView& cells, const RowsView& rows, const std::optional<In<int64_t, 1>>& row_ids,
          const std::optional<In<uint8_t, 1>>& passing, const In<float, 2>& points, const In<float, 2>& queries,
          int64_t k, float effort, int exponent, int64_t n_candidates, float usual, float far, int growth, float slack,
-         int n_threads, const Out<int64_t, 2>& ids, const Out<float, 2>& distances) {
-        const CellSearch search{k,   effort, exponent, n_candidates,          usual,
-                                far, growth, slack,    data_or_null(passing), n_threads};
+         int64_t n_expected, float beyond, int n_threads, const Out<int64_t, 2>& ids, const Out<float, 2>& distances) {
+        const CellSearch search{k,     effort,     exponent, n_candidates,          usual,    far, growth,
+                                slack, n_expected, beyond,   data_or_null(passing), n_threads};
         Interruptible released;
         const CellStats stats = search_cells(cells, rows, {data_or_null(row_ids)}, search, points.data(),
                                              queries.data(), queries.shape(0), ids.data(), distances.data());
-        return std::tuple(stats.cells, stats.codes, stats.hits, stats.candidates);
+        return std::tuple(stats.cells, stats.codes, stats.hits, stats.candidates, stats.incomplete);
       },
       "cells"_a, "rows"_a, "row_ids"_a.none(), "passing"_a.none(), "points"_a, "queries"_a, "k"_a, "effort"_a,
-      "exponent"_a, "n_candidates"_a, "usual"_a, "far"_a, "growth"_a, "slack"_a, "n_threads"_a, "ids"_a, "distances"_a);
+      "exponent"_a, "n_candidates"_a, "usual"_a, "far"_a, "growth"_a, "slack"_a, "n_expected"_a, "beyond"_a,
+      "n_threads"_a, "ids"_a, "distances"_a);
+  m.def(
+      "unit_rows",
+      [](const In<float, 2>& rows, const Out<float, 2>& units) {
+        return unit_rows(rows.data(), rows.shape(0), rows.shape(1), units.data());
+      },
+      "rows"_a, "units"_a, Released());
   m.def(
       "assign_cells",
       [](const In<float, 2>& x, const In<float, 3>& centroids, const In<float, 1>& squares, int n_threads,

@@ -32,8 +32,18 @@ void fill_tables(const CellsView& cells, const float* points, int64_t count, flo
     }
 }
 
+void scan_alone(CellQuery& query) {
+  const std::vector<Probe>& probes = query.probes();
+  for (size_t i = 0; i < probes.size(); ++i) {
+    if (i + 1 < probes.size()) query.prefetch(probes[i + 1].cell);
+    query.scan(probes[i]);
+    if (i % 1024 == 0) check_interrupt();
+  }
+}
+
 // All cells that some query scans, each for one query after another, so that a cell is read from memory once per tile.
 void scan_by_cell(std::vector<CellQuery>& queries, int n_cells) {
+  if (queries.size() == 1) return scan_alone(queries[0]);
   std::vector<int64_t> starts(n_cells + 1);
   for (const CellQuery& query : queries)
     for (const auto& probe : query.probes()) ++starts[probe.cell + 1];
@@ -75,8 +85,12 @@ CellStats search_cells(const CellsView& cells, const RowsView& rows, const RowId
                                {keys.data(), places.data()});
     scan_by_cell(tile_of_queries, cells.n_cells);
     for (int64_t q = 0; q < count; ++q) {
-      tile_of_queries[q].finish(out_ids + (first + q) * search.k, out_distances + (first + q) * search.k);
+      int64_t* found = out_ids + (first + q) * search.k;
+      float* distances = out_distances + (first + q) * search.k;
+      tile_of_queries[q].finish(found, distances);
       stats[t] += tile_of_queries[q].stats();
+      const int64_t last = search.n_expected - 1;
+      stats[t].incomplete += last >= 0 && (found[last] < 0 || distances[last] > search.beyond);
     }
   });
   CellStats sum;

@@ -57,6 +57,8 @@ struct CellSearch {
   float usual, far;
   int growth;              // 0: all queries go equally far
   float slack;             // codes are not re-ranked beyond slack times the distance of the k-th nearest so far
+  int64_t n_expected;      // places of an answer that can be filled, up to k
+  float beyond;            // an answer whose last expected place is farther away is incomplete
   const uint8_t* passing;  // which rows may be found, or null
   int n_threads;
 };
@@ -67,12 +69,14 @@ struct CellStats {
   int64_t codes = 0;       // scanned
   int64_t hits = 0;        // codes that were among the best for a while
   int64_t candidates = 0;  // re-ranked
+  int64_t incomplete = 0;  // answers with a place that is empty or too far away
 
   void operator+=(const CellStats& other) {
     cells += other.cells;
     codes += other.codes;
     hits += other.hits;
     candidates += other.candidates;
+    incomplete += other.incomplete;
   }
 };
 

@@ -1,6 +1,7 @@
 #include "core/rows.hpp"
 
 #include <bit>
+#include <cmath>
 
 #include "core/tiles.hpp"
 
@@ -43,6 +44,23 @@ void add_rows(const RowDistances& distances, const RowIds& ids, const uint8_t* p
 }
 
 }  // namespace
+
+int64_t unit_rows(const float* rows, int64_t n, int64_t depth, float* units) {
+  constexpr int kSums = 8;
+  for (int64_t i = 0; i < n; ++i, rows += depth, units += depth) {
+    double sums[kSums] = {};
+    int64_t j = 0;
+    for (; j + kSums <= depth; j += kSums)
+      for (int s = 0; s < kSums; ++s) sums[s] += static_cast<double>(rows[j + s]) * rows[j + s];
+    for (int s = 0; j < depth; ++s, ++j) sums[s] += static_cast<double>(rows[j]) * rows[j];
+    for (int half = kSums / 2; half; half /= 2)
+      for (int s = 0; s < half; ++s) sums[s] += sums[s + half];
+    const double length = std::sqrt(sums[0]);
+    if (!(length > 0)) return i;
+    for (j = 0; j < depth; ++j) units[j] = static_cast<float>(rows[j] / length);
+  }
+  return -1;
+}
 
 void search_rows(const RowsView& rows, const RowIds& ids, Metric metric, const uint8_t* passing, const float* queries,
                  int64_t n, int64_t k, int n_threads, int64_t* out_ids, float* out_distances) {

@@ -64,6 +64,9 @@ struct RowIds {
   int64_t operator[](int64_t row) const { return ids ? ids[row] : row; }
 };
 
+// Rows divided by their lengths, which are summed in double precision. Returns the first row of length 0, or -1.
+int64_t unit_rows(const float* rows, int64_t n, int64_t depth, float* units);
+
 // The k nearest of all rows whose bit of `passing` is set (null: of all), exactly, in the order (distance, id).
 void search_rows(const RowsView& rows, const RowIds& ids, Metric metric, const uint8_t* passing, const float* queries,
                  int64_t n, int64_t k, int n_threads, int64_t* out_ids, float* out_distances);

@@ -134,6 +134,8 @@ class VectorBatches:
 
     def _rows(self, start: int, stop: int) -> F32:
         rows = _dense(self.array[start:stop])
+        if rows.dtype == np.float32 and rows.flags.c_contiguous and rows.flags.aligned:
+            return rows
         with np.errstate(over="ignore"):
             return np.require(rows, np.float32, ["C", "A"])
 

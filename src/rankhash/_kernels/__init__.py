@@ -21,6 +21,7 @@ from ._cells import (
     rank_rows,
     search_cells,
     search_rows,
+    unit_rows,
 )
 from ._codes import (
     BLOCK,
@@ -121,6 +122,7 @@ __all__ = [
     "search_scores",
     "search_scores_radius",
     "train_pairs",
+    "unit_rows",
     "unpack",
     "use_isa",
     "write_slices",

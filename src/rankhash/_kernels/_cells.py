@@ -99,8 +99,7 @@ class CellsView:
         )
 
 
-@dataclass(frozen=True)
-class CellSearch:
+class CellSearch(NamedTuple):
     """The effort of a search.
 
     The cell of rank r (0 is the nearest) at the distance D_r is scanned if (r + 1) · (D_r / D_0)^exponent is at most
@@ -112,6 +111,9 @@ class CellSearch:
 
     Candidates are re-ranked in the order of their codes' distances, until these exceed ``slack`` (default: no limit)
     times the distance of the k-th nearest vector so far.
+
+    An answer is incomplete if one of its first ``n_expected`` (0) places is empty, or if the last of them is farther
+    away than ``beyond`` (default: no limit).
     """
 
     k: int
@@ -122,15 +124,18 @@ class CellSearch:
     far: float = 1.0
     growth: int = 0
     slack: float = np.inf
+    n_expected: int = 0
+    beyond: float = np.inf
 
 
 class CellStats(NamedTuple):
-    """The work of a search, summed over its queries."""
+    """The work of a search, summed over its queries, and how many answers are incomplete."""
 
     cells: int
     codes: int
     hits: int
     candidates: int
+    incomplete: int = 0
 
 
 def as_panels(matrix: F32) -> F32:
@@ -176,19 +181,18 @@ def search_cells(
         passing,
         points,
         queries,
-        search.k,
-        search.effort,
-        search.exponent,
-        search.n_candidates,
-        search.usual,
-        search.far,
-        search.growth,
-        search.slack,
+        *search,
         n_threads,
         found_ids,
         distances,
     )
     return found_ids, distances, CellStats(*stats)
+
+
+def unit_rows(vectors: F32) -> tuple[F32, int]:
+    """Vectors divided by their lengths, and the first row of length 0, behind which nothing is set, or -1."""
+    units = np.empty(vectors.shape, np.float32)
+    return units, _native.unit_rows(vectors, units)
 
 
 def search_rows(

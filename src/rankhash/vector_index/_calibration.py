@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from .._types import F32, F64, Flags
+from .._types import F64
 
 DEPTHS = (10, 100)
 """Numbers of neighbours, k, that are measured; searches for other numbers take the next larger one, scaled."""
@@ -67,11 +67,10 @@ class Reach:
         far = (self.usual, self.far, self.growth, self.slack)
         return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, *far)
 
-    def is_beyond(self, distances: F32, k: int) -> Flags:
-        """Which queries are compared with all vectors, by the squared distances of their last neighbours."""
+    def limit(self, k: int) -> float:
+        """The squared distance of the last neighbour beyond which a query is compared with all vectors."""
         limit = self.beyond[0 if k <= DEPTHS[0] else 1]
-        flags: Flags = distances > (limit if limit and k <= DEPTHS[-1] else np.inf)
-        return flags
+        return limit if limit and k <= DEPTHS[-1] else np.inf
 
 
 @dataclass(frozen=True)

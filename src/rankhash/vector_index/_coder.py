@@ -71,7 +71,11 @@ class Coder:
 
     def points(self, vectors: F32) -> F32:
         """Vectors relative to the centre."""
-        return vectors - self.center if self.center.any() else vectors
+        return vectors - self.center if self._is_centred else vectors
+
+    @cached_property
+    def _is_centred(self) -> bool:
+        return bool(self.center.any())
 
     @cached_property
     def axes(self) -> Axes:

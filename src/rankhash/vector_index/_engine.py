@@ -235,18 +235,17 @@ class Engine:
         setting = self.setting(k, recall, n_passing / max(len(self.ids), 1))
         if self.keeps_rows and self._falls_short(setting, recall):
             return self._search_all(queries, k, passing, n_threads)
-        how = self._cell_search(setting)
+        how = self._cell_search(setting)._replace(n_expected=min(k, n_passing))
+        if self.calibration is not None and self.options.n_probes is None and n_passing == len(self.ids):
+            how = how._replace(beyond=self.calibration.reach.limit(k))
         rows = self.rows.view() if self.keeps_rows else no_rows(self.n_features)
         points = self.cells.coder.points(queries)
-        found, distances, _ = _kernels.search_cells(
+        found, distances, stats = _kernels.search_cells(
             self.cells.view(), rows, ids, passing, points, queries, how, n_threads
         )
-        if not self.keeps_rows:
-            return found, distances
-        missing = found[:, min(k, n_passing) - 1] < 0  # rare: filters that pass nothing near
-        if self.calibration is not None and self.options.n_probes is None and n_passing == len(self.ids):
-            missing |= self.calibration.reach.is_beyond(distances[:, min(k, n_passing) - 1], k)
-        if missing.any():
+        if stats.incomplete and self.keeps_rows:  # rare: filters that pass nothing near, queries unlike all vectors
+            last = how.n_expected - 1
+            missing = (found[:, last] < 0) | (distances[:, last] > how.beyond)
             found[missing], distances[missing] = self._search_all(queries[missing], k, passing, n_threads)
         return found, distances
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _kernels
 from .._types import F32
 from ..errors import InvalidInputError
 
@@ -14,14 +15,11 @@ def prepare(vectors: F32, metric: str, name: str) -> F32:
     """Vectors as they are stored and compared: of unit length for the cosine, else as they are."""
     if metric != "cosine":
         return vectors
-    wide = vectors.astype(np.float64)
-    lengths = np.sqrt(np.add.reduce(wide * wide, axis=1))
-    if not lengths.all():
-        row = int(np.argmin(lengths))
+    unit, row = _kernels.unit_rows(vectors)
+    if row >= 0:
         raise InvalidInputError(
             f"row {row} of {name} is zero, which has no direction; leave it out, or use metric='euclidean'"
         )
-    unit: F32 = (wide / lengths[:, None]).astype(np.float32)
     return unit
 
 

@@ -71,7 +71,7 @@ class Trial:
     def run(self, setting: Setting, reach: Reach = NO_REACH) -> Setting:
         """The setting with the recall, one standard error below its mean, and the cost that were measured."""
         k, how = setting.k, reach.search(setting)
-        how = replace(how, k=k + 1, n_candidates=how.n_candidates + 1, slack=self.slack)
+        how = how._replace(k=k + 1, n_candidates=how.n_candidates + 1, slack=self.slack)
         ids, distances, stats = self.search(how)
         cell_cost = CELL_COST + (2 * self.n_bytes * SYMBOL_COST if self.own_tables else 0.0)
         cost = stats.codes * self.n_bytes * CODE_COST + stats.cells * cell_cost
