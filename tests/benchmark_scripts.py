@@ -48,7 +48,7 @@ def keep(folder: Path, name: str, *rows: Row) -> None:
 
 
 def drawn(page: Path, *blocks: str) -> str:
-    """The page with some blocks, drawn from the results beside it."""
+    """The page with some blocks, drawn from the results in its folder."""
     page.write_text("".join(f"<!-- bench:{name} -->\n<!-- /bench:{name} -->\n" for name in blocks), encoding="utf-8")
     done = run_script("render.py", page, "--results", page.parent)
     assert done.returncode == 0, done.stderr

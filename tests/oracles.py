@@ -136,7 +136,7 @@ def order_agreement(x, y):
 
 
 def average_precision(distances, relevant):
-    """The area under the curve of precision over recall, one point a radius, by trapezoids."""
+    """The area under the curve of precision over recall, one point per radius, by trapezoids."""
     area, last_recall, last_precision = 0.0, 0.0, None
     for radius in np.unique(distances):
         found = distances <= radius

@@ -1,4 +1,4 @@
-"""The benchmark harness: it resumes and tells wrong answers from right ones."""
+"""The benchmark harness: it resumes, and recognises wrong answers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_every_row_has_the_origin_of_its_own_run(tmp_path: Path, counting: list[
 # -- answers and clocks ----------------------------------------------------------------------------------------------
 
 
-def test_wrong_answers_are_told_from_right_ones() -> None:
+def test_wrong_answers_are_recognised() -> None:
     whole, real = np.array([3.0, 1.0, 1.0, 2.0, np.inf]), np.array([3.5, 1.25, 1.5, 2.5, np.inf])
     assert answers.is_exact(np.array([1, 2, 3]), np.array([1, 1, 2]), whole)
     assert not answers.is_exact(np.array([2, 1, 3]), np.array([1, 1, 2]), whole)

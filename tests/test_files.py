@@ -155,7 +155,7 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
         read_file(tmp_path / "missing", "index")
 
 
-def test_another_kind_and_a_newer_version_are_told_apart(path):
+def test_another_kind_and_a_newer_version_have_errors_of_their_own(path):
     with pytest.raises(FileFormatError, match=r"file holds a rankhash index, and a rankhash hasher was expected"):
         read_file(path, "hasher")
     rewrite(path, lambda _, contents: contents.update(version=2))

@@ -103,7 +103,7 @@ def test_configurations_that_others_beat_clearly_are_not_timed() -> None:
     assert [(point.search["share"], point.recall) for point in kept] == [(0.9, 0.9), (1.0, 1.0)]
 
 
-def test_missing_packages_are_said_aloud(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def none(module: str) -> object:
         if module == "vector_index":
             return contender(module)

@@ -141,7 +141,7 @@ def test_only_the_kernels_folder_knows_instruction_sets():
         assert path.parent.name == "bindings" or "nanobind" not in text, path
 
 
-def test_import_is_light_and_names_are_found_later():
+def test_import_is_light_and_names_are_found_on_first_use():
     program = (
         "import sys, rankhash; heavy = {'sklearn', 'scipy', 'pandas', 'click', 'rich'} & {*sys.modules}; "
         "assert not heavy, heavy; "
@@ -151,8 +151,8 @@ def test_import_is_light_and_names_are_found_later():
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, timeout=120)
 
 
-def test_later_names_are_those_that_type_checkers_see():
+def test_lazy_names_are_those_that_type_checkers_see():
     tree = ast.parse((PACKAGE / "__init__.py").read_text())
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {node.module: {alias.name for alias in node.names} for node in checked.body}
-    assert seen == {module: set(names.split()) for module, names in rankhash._LATER.items()}
+    assert seen == {module: set(names.split()) for module, names in rankhash._LAZY.items()}

@@ -47,7 +47,7 @@ def test_close_points_are_had_by_dense_and_by_sparse_points():
     assert np.median(close[1200:]) >= 3
 
 
-def test_close_points_are_told_by_distances_in_units_of_their_surroundings():
+def test_locally_close_points_follow_from_distances_in_local_scales():
     """The slow twin: every point's unit is its distance to its last neighbour, and all points are looked at."""
     rng = np.random.default_rng(0)
     points = (rng.normal(size=(600, 4)) * rng.exponential(size=(600, 1))).astype(np.float32)
@@ -64,7 +64,7 @@ def test_close_points_are_told_by_distances_in_units_of_their_surroundings():
     assert (similar == source.labels_among(np.arange(600))).all()
 
 
-def test_close_points_of_copies_are_told_without_a_division_by_zero():
+def test_local_scales_of_copies_cause_no_division_by_zero():
     rng = np.random.default_rng(0)
     points = np.concatenate([np.ones((700, 3)), rng.normal(size=(1300, 3))]).astype(np.float32)
     source = MetricNeighbors(points, 15, rng)

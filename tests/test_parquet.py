@@ -44,7 +44,7 @@ def test_duckdb_answers_as_a_flat_index_does(layout, rng, tmp_path):
         np.testing.assert_array_equal(found["distance"], expected.distances[0])
 
 
-def test_collections_export_words_beside_the_rest(rng, tmp_path):
+def test_collections_export_words_as_further_columns(rng, tmp_path):
     X = rng.normal(size=(300, 8))
     hasher = LSH(70, random_state=0).fit(X)
     path = tmp_path / "codes.parquet"

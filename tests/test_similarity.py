@@ -189,7 +189,7 @@ def test_a_source_can_be_given_itself():
         label_source(None, source, 4)
 
 
-def test_sources_are_told_from_what_is_given():
+def test_the_source_follows_from_the_arguments():
     assert isinstance(label_source([0, 0, 1], None, 3), ClassLabels)
     assert isinstance(label_source([[0, 1], [1, 1], [1, 0]], None, 3), LabelSets)
     assert isinstance(label_source(None, [(0, 1, 1), (1, 2, 0)], 3), GivenPairs)

@@ -69,7 +69,7 @@ def measure(case: Case) -> Outcome:
 
 
 def _apart(index: FlatIndex, parts: list[Any], k: int) -> None:
-    """Searches that share nothing but the codes, one a thread: what the machine's cores give at best."""
+    """Searches that share nothing but the codes, one per thread: an upper limit of what the cores can give."""
     threads = [Thread(target=index.search, args=(part, k), kwargs={"n_threads": 1}) for part in parts]
     for thread in threads:
         thread.start()

@@ -16,7 +16,7 @@ from rankhash import UnknownIdError
 from rankhash._types import F32
 from rankhash.client import Client, RemoteCollection
 from rankhash.errors import RankhashError
-from systems._soak_servers import TOKEN, Served
+from systems._soak_servers import TOKEN, ServerProcess
 
 Versions = dict[str, int | None]
 """The version of each item; None if it is not there"""
@@ -83,7 +83,7 @@ class Load:
     """Two writers, a reader and a reader with filters per server."""
 
     def __init__(
-        self, servers: list[Served], per_writer: int, n_features: int, base: int, pause: float, seed: int
+        self, servers: list[ServerProcess], per_writer: int, n_features: int, base: int, pause: float, seed: int
     ) -> None:
         self.tally = Tally()
         self.ledgers = [Ledger(i) for i in range(2 * len(servers))]
@@ -111,7 +111,9 @@ class Load:
             if thread.ident is not None:
                 thread.join()
 
-    def _run(self, work: Callable[[RemoteCollection, random.Random], None], server: Served, rng: random.Random) -> None:
+    def _run(
+        self, work: Callable[[RemoteCollection, random.Random], None], server: ServerProcess, rng: random.Random
+    ) -> None:
         port, client = 0, Client()
         while not self._over.wait(self._pause * rng.uniform(0.5, 1.5)):
             if server.port != port:

@@ -16,7 +16,7 @@ TOKEN = "the-token-of-the-soak"
 SECONDS_TO_START = 120
 
 
-class Served:
+class ServerProcess:
     """``rankhash serve`` of one file, again and again; its log stands outside of the disk that becomes full."""
 
     def __init__(self, path: Path, log: Path) -> None:

@@ -24,7 +24,7 @@ from harness.results import Facts, Row
 from harness.running import Run
 from rankhash import Collection
 from systems._soak_clients import Ledger, Load, Tally, vectors_of
-from systems._soak_servers import Served
+from systems._soak_servers import ServerProcess
 
 SEED = 0
 
@@ -65,7 +65,7 @@ def soak(sizes: Sizes, seed: int) -> Facts:
         path = disk.folder / "items.rankhash"
         create(path, sizes)
         watch = _Watch(sizes, disk, path)
-        steady, killed = (Served(path, Path(folder) / f"{name}.log") for name in ("steady", "killed"))
+        steady, killed = (ServerProcess(path, Path(folder) / f"{name}.log") for name in ("steady", "killed"))
         load = Load([steady, killed], sizes.per_writer, sizes.n_features, sizes.base, sizes.pause, seed)
         try:
             steady.start()
@@ -124,7 +124,7 @@ class _Disk:
     folder: Path
     mounted: bool
 
-    def fill(self, servers: list[Served]) -> None:
+    def fill(self, servers: list[ServerProcess]) -> None:
         if not self.mounted:
             size = max(file.stat().st_size for file in self.folder.iterdir())
             for server in servers:
@@ -136,7 +136,7 @@ class _Disk:
                     while file.write(bytes(n_bytes)):
                         pass
 
-    def free(self, servers: list[Served]) -> None:
+    def free(self, servers: list[ServerProcess]) -> None:
         (self.folder / "ballast").unlink(missing_ok=True)
         for server in servers:
             server.limit(resource.RLIM_INFINITY)
@@ -169,7 +169,7 @@ class _Watch:
     megabytes: list[float] = field(default_factory=list)
     file_megabytes: list[float] = field(default_factory=list)
 
-    def run(self, steady: Served, killed: Served, rng: random.Random) -> None:
+    def run(self, steady: ServerProcess, killed: ServerProcess, rng: random.Random) -> None:
         """Until the time is over."""
         began, both = time.monotonic(), [steady, killed]
         begin, end = (share * self.sizes.seconds for share in DISK_FULL)
@@ -199,7 +199,7 @@ class _Watch:
     def _pause(self, rng: random.Random) -> float:
         return rng.uniform(0.2, 1.8) * self.sizes.between_kills
 
-    def _look(self, steady: Served) -> None:
+    def _look(self, steady: ServerProcess) -> None:
         self.megabytes.append(steady.megabytes())
         log = Path(f"{self.path}-wal")
         size = self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)

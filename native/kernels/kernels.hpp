@@ -80,7 +80,7 @@ struct RowTask {
 
 // ---- Score tables: sums of byte tables of lower bounds, looked up by shuffles ---------------------------------------
 //
-// A column holds four bits of every code of a block, one byte a code. Code 8j + r of the block stands at 32r + j.
+// A column holds four bits of every code of a block, one byte per code. Code 8j + r of the block stands at 32r + j.
 struct ScoreHits {
   int n;                        // queries with hits
   const int* queries;           // ascending

@@ -93,7 +93,7 @@ if _TYPE_CHECKING:
 
 __version__ = _version("rankhash")
 
-_LATER = {
+_LAZY = {
     "collection": "Collection Item Matches RadiusMatches",
     "embeddings": "QuantizedEmbeddings quantize semantic_search",
     "hashers": (
@@ -107,7 +107,7 @@ _LATER = {
     "vector_index": "VectorIndex",
 }
 """Names that are imported on first use, by module."""
-_HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
+_HOMES = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 __all__ = [
     "AGH",

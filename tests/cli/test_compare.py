@@ -23,7 +23,7 @@ def run(*args):
     return CliRunner().invoke(main, ["compare", *(str(arg) for arg in args)])
 
 
-def test_methods_stand_beside_each_other_and_one_is_recommended(path, tmp_path):
+def test_methods_are_compared_and_one_is_recommended(path, tmp_path):
     plot = tmp_path / "plot.html"
     options = ["--method", "RankQuantizer", "--method", "LSH", "--bytes", 2, "--bytes", 8, "--plot", plot]
     result = run(path, *options)

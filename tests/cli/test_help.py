@@ -43,7 +43,7 @@ OF_A_COLLECTION = [
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_examples_and_a_page_that_tells_all_options(verb):
+def test_every_verb_has_help_examples_and_a_page_with_all_options(verb):
     command = main.get_command(click.Context(main), verb)
     text = fine(verb, "--help")
     assert "Examples:" in text
@@ -96,7 +96,7 @@ def test_help_needs_no_verb(arguments):
     assert all(f"{verb} {short}" in shown for verb, short in SHORT_HELP.items())
 
 
-def test_help_tells_every_module_that_is_a_verb():
+def test_help_lists_every_module_that_is_a_verb():
     modules = [module.name for module in pkgutil.iter_modules(rankhash.cli.__path__)]
     assert sorted(SHORT_HELP) == sorted(name for name in modules if not name.startswith("_"))
 

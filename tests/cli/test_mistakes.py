@@ -56,7 +56,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(what, folder, collection):
     assert json.loads(fine("info", collection, "--json"))["n_items"] == 20
 
 
-def test_busy_collections_are_said_so(folder, collection):
+def test_a_busy_collection_gets_a_sentence(folder, collection):
     with Collection.open(collection, "rw") as items, items._database.connections.writing():
         result = run("add", collection, "vectors.npy", "--timeout", "0.1")
     assert result.exit_code == 2

@@ -105,7 +105,7 @@ def test_delete_by_ids_and_by_filter(folder, collection):
     assert json.loads(fine("info", collection, "--json"))["n_items"] == 8
 
 
-def test_ids_are_integers_unless_told_otherwise(folder, collection):
+def test_ids_are_integers_by_default(folder, collection):
     lines = "\n".join(json.dumps({"id": name, "vector": [1, 2, 3, 4]}) for name in (7, "7", "007"))
     fine("add", collection, "-", input=lines)
     fine("delete", collection, "7", "007")

@@ -146,7 +146,7 @@ def test_an_address_must_be_one(url):
         Client(url)
 
 
-def test_nobody_there():
+def test_a_server_that_does_not_answer_gets_a_sentence():
     with (
         Client("http://127.0.0.1:9", retries=1, timeout=1) as client,
         pytest.raises(EngineError, match="cannot be reached"),

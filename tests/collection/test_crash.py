@@ -1,4 +1,4 @@
-"""What was acknowledged is there after a kill, and nothing is there by halves; full disks and read-only files too."""
+"""After a kill every acknowledged change is there, and no change in part; also full disks and read-only files."""
 
 from __future__ import annotations
 

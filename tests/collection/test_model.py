@@ -62,7 +62,7 @@ def _fields_may_be_unknown():
 
 
 class CollectionMachine(RuleBasedStateMachine):
-    """Two handles of one file, and one in memory, beside the model."""
+    """Two handles of one file and one in memory, compared with the model."""
 
     @initialize(chunk=st.sampled_from([6, 60, 1 << 20]))
     def start(self, chunk):

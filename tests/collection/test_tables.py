@@ -1,4 +1,4 @@
-"""Tables that are made beside the searches of a collection change no answer."""
+"""Hash tables that a background thread builds change no answer of a collection."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_searches_in_threads_go_on_while_tables_are_made(eager, path, hasher, rn
     assert not wrong
 
 
-def test_a_lone_search_makes_no_tables_and_few_codes_get_none(eager, path, hasher, vectors, monkeypatch):
+def test_a_single_search_builds_no_tables_and_few_codes_get_none(eager, path, hasher, vectors, monkeypatch):
     with Collection.create(path, hasher, index="lookup") as one:
         one.add(vectors)
         one.search(vectors[:1], 3)

@@ -170,7 +170,7 @@ def small(monkeypatch):
 
 
 def write_gist(path):
-    """As published: Gist descriptors beside indices, pixels, a similarity matrix and cells of names."""
+    """As published: Gist descriptors together with indices, pixels, a similarity matrix and cells of names."""
     others = {"ndxtrain": np.arange(1, 4), "ndxtest": [[4]], "img": np.zeros((32, 32, 3, 4), np.uint8)}
     cells = np.array([["car", "tree"]], dtype=object)
     savemat(path, {**others, "DistLM": np.ones((4, 4)), "gist": X, "names": cells, "param": {"imageSize": 256}})

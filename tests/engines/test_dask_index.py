@@ -1,4 +1,4 @@
-"""DaskIndex: the answers of FlatIndex, from several processes, whatever the layout, the ids and the filters."""
+"""DaskIndex: the answers of FlatIndex, from several processes, for any layout, ids and filters."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_bad_input_of_encode():
 
 
 def count_functions(dask_scheduler=None):
-    """How many tasks that learn functions the scheduler has seen, in whatever state they are now."""
+    """Number of learning tasks that the scheduler has seen, in any state."""
     prefixes = dask_scheduler.task_prefixes.items()
     return sum(sum(tasks.state_counts.values()) for name, tasks in prefixes if "learn_one" in name)
 

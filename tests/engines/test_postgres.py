@@ -40,7 +40,7 @@ def test_partitions_and_more_queries_than_go_together_change_nothing(connection,
     assert_same(index.search(queries, 20), flat(codes).search(queries, 20))
 
 
-def test_exact_search_stays_exact_beside_an_hnsw_index(connection, table, rng):
+def test_exact_search_stays_exact_though_there_is_an_hnsw_index(connection, table, rng):
     codes, queries = clustered(rng, LAYOUTS[2], 3000), clustered(rng, LAYOUTS[2], 5)
     index = filled(connection, table, codes)
     index.create_hnsw(m=2, ef_construction=4)

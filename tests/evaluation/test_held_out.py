@@ -24,7 +24,7 @@ def test_recall_is_that_of_brute_force(metric):
     assert evaluate_index(index, X, Q, k=7, recall=1.0)["recall@7"] == pytest.approx(1, abs=0.01)
 
 
-def test_its_numbers_stand_beside_those_of_a_hasher():
+def test_its_numbers_are_comparable_with_those_of_a_hasher():
     X, Q = clustered(1, 400), clustered(2, 30)
     index = VectorIndex("euclidean")
     index.add(X)

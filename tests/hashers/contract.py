@@ -94,7 +94,7 @@ class HasherContract(FileContract):
         monkeypatch.setattr(vectors, "BATCH_BYTES", 4 * N_FEATURES * rows)
         np.testing.assert_array_equal(fitted.encode(X), whole)
 
-    def test_a_vector_has_the_same_code_in_any_company(self, fitted):
+    def test_a_code_does_not_depend_on_the_batch(self, fitted):
         rows = draw_vectors(130, seed=1)
         whole = fitted.encode(rows)
         for n in (1, 2, 63, 64, 65, 129):
@@ -134,7 +134,7 @@ class HasherContract(FileContract):
         own = np.take_along_axis(tables, symbols[:, :, None].astype(np.intp), axis=2)
         np.testing.assert_allclose(own, 0, atol=1e-5 * tables.max())
 
-    def test_score_tables_are_the_same_in_any_company(self, fitted):
+    def test_score_tables_do_not_depend_on_the_batch(self, fitted):
         tables = fitted.score_tables(X)
         for n in (1, 5, 66):
             np.testing.assert_array_equal(fitted.score_tables(X[-n:]), tables[-n:])

@@ -51,7 +51,7 @@ def test_kernel_weights_give_the_same_from_the_kernel(points):
 
 
 @pytest.mark.parametrize("whiten", [False, True])
-def test_features_are_the_same_in_any_company_and_after_saving(points, whiten, monkeypatch):
+def test_features_do_not_depend_on_the_batch_or_on_saving(points, whiten, monkeypatch):
     rbf = RBFAnchors(25, whiten=whiten, random_state=0).fit(points)
     whole = rbf.transform(points)
     for n in (1, 2, 23, 24, 25, 399):

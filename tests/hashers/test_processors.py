@@ -1,4 +1,4 @@
-"""Fits give the same codes whatever kernels BLAS has chosen, for the methods that docs/faq.md names."""
+"""Fits give the same codes with every kernel of BLAS, for the methods that docs/faq.md names."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class ViewContract:
             np.testing.assert_array_equal(fitted.encode(x), fitted.encode(X))
             np.testing.assert_array_equal(fitted.encode(z, view=1), fitted.encode(Z, view=1))
 
-    def test_a_vector_has_the_same_code_in_any_company(self, fitted):
+    def test_a_code_does_not_depend_on_the_batch(self, fitted):
         for view, part in enumerate((X, Z)):
             whole, tables = fitted.encode(part, view=view), fitted.score_tables(part, view=view)
             for n in (1, 2, 64, 65):

@@ -53,7 +53,7 @@ class ChangeContract(IndexCase):
         self.check(index, model, rng)
         assert index.add(LAYOUTS[0].pack(symbols))[0] == 100
 
-    def test_removing_gives_the_room_back(self, rng):
+    def test_removing_and_compacting_frees_memory(self, rng):
         index, _ = self.filled(rng, LAYOUTS[0], 40000)
         before = index.nbytes
         index.remove(np.arange(30000))

@@ -132,4 +132,4 @@ def test_a_million_equal_codes_cost_neither_time_nor_memory(rng):
         return time.thread_time() - start
 
     ratio = np.median([seconds(index) for _ in range(15)]) / np.median([seconds(flat) for _ in range(15)])
-    assert ratio < 3  # one pass over the codes, not one a table
+    assert ratio < 3  # one pass over the codes, not one per table

@@ -45,7 +45,7 @@ def test_replaced_codes_are_found_at_once_and_many_of_them_make_new_tables(rng):
     assert index.search(code, 3).ids.tolist() == [[0, 1, 2]]
 
 
-def test_tables_made_beside_changes_are_of_use_only_if_no_code_has_moved(rng):
+def test_tables_built_during_changes_are_installed_only_if_no_code_has_moved(rng):
     class Later(EagerStore):
         def _seal(self):
             pass

@@ -18,7 +18,7 @@ from .model import assert_same
 
 
 @pytest.mark.parametrize("layout", [CodeLayout(64, 2), CodeLayout(32, 4), CodeLayout(13, 7)], ids=str)
-def test_a_lone_query_is_answered_as_in_a_batch_whatever_its_arguments_are(rng, layout):
+def test_a_single_query_has_the_answer_of_a_batch(rng, layout):
     index = Eager(layout)
     index.add(clustered(rng, layout, 3000))
     queries = clustered(rng, layout, 12)
@@ -48,7 +48,7 @@ def test_a_lone_query_is_answered_as_in_a_batch_whatever_its_arguments_are(rng, 
         None,
     ],
 )
-def test_a_lone_query_that_is_wrong_is_refused_in_words(rng, codes):
+def test_a_wrong_single_query_gets_a_sentence(rng, codes):
     layout = CodeLayout(13, 7)
     index = Eager(layout)
     good = clustered(rng, layout, 1000)

@@ -181,7 +181,7 @@ def test_text_ids_and_open_connections(table):
     assert collection.get([str(uuid.UUID(int=5))])[0].metadata["id"] == 5
 
 
-def test_what_cannot_be_read_is_told(table, tmp_path):
+def test_unreadable_sources_get_a_sentence(table, tmp_path):
     from rankhash.integrations.pgvector import from_pgvector
 
     with pytest.raises(InvalidInputError, match=r"no table public\.nothing"):

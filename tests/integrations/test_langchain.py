@@ -99,7 +99,7 @@ def test_a_field_that_no_document_has_counts_as_null_and_is_a_warning(angles):
         {"$and": []},
     ],
 )
-def test_mistakes_in_filters_are_told(angles, filter):
+def test_mistakes_in_filters_get_a_sentence(angles, filter):
     with pytest.raises(FilterError):
         angles.similarity_search("1", filter=filter)
 

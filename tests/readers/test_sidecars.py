@@ -1,4 +1,4 @@
-"""Ids and metadata in files beside the vectors."""
+"""Ids and metadata in files of their own."""
 
 from __future__ import annotations
 

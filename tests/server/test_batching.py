@@ -120,7 +120,7 @@ def test_a_failure_of_the_whole_batch_reaches_everybody_and_the_next_one_runs():
     check(scenario, recorder)
 
 
-def test_who_has_gone_is_not_searched_for_and_who_waits_too_long_is_told():
+def test_abandoned_requests_are_skipped_and_late_ones_time_out():
     recorder = Recorder(held=True)
 
     async def scenario(batcher):

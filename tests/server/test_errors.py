@@ -139,7 +139,7 @@ def npy(shape, descr="<f4", data=b""):
     ],
     ids=range(10),
 )
-def test_an_npy_file_is_not_believed(client, body):
+def test_a_wrong_npy_header_is_refused(client, body):
     assert client.call("POST", f"{client.path}/search", body, content_type=NPY).code == "422 invalid"
 
 
@@ -182,7 +182,7 @@ def test_a_wrong_path_or_method_gets_a_sentence(client, method, path, code):
     assert client.call(method, path, body).code == code
 
 
-def test_what_a_collection_cannot_do_is_said(make, tmp_path, digits):
+def test_a_search_that_the_collection_cannot_do_gets_a_sentence(make, tmp_path, digits):
     with make(tmp_path / "c.rankhash") as made, serving({"digits": made}, Settings()) as client:
         assert client.search(text="3").code == "422 invalid"
         assert client.search(id=1, truth=True).code == "422 invalid"

@@ -44,14 +44,13 @@ class LookupIndex(Index):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from rankhash import CodeLayout, LookupIndex
-    >>> layout = CodeLayout(n_symbols=4, arity=3)
+    >>> layout = CodeLayout(n_symbols=16, arity=4)
+    >>> codes = layout.pack(np.random.default_rng(0).integers(0, 4, (20_000, 16)))
     >>> index = LookupIndex(layout)
-    >>> index.add(layout.pack([[0, 1, 2, 0], [0, 1, 2, 1], [2, 2, 2, 2]]))
-    array([0, 1, 2])
-    >>> index.search(layout.pack([[0, 1, 2, 1]]), k=2)
-    Neighbors(ids=array([[1, 0]]), distances=array([[0., 1.]], dtype=float32))
+    >>> ids = index.add(codes)
+    >>> index.n_tables, index.search(codes[7:8], k=1).ids
+    (3, array([[7]]))
     """
 
     kind: ClassVar[str] = "tables"
