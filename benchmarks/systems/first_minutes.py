@@ -23,7 +23,7 @@ from harness.running import Run
 from harness.sets import FILES, load
 from rankhash._types import F32, I64, Flags
 from rankhash.client import Client
-from systems._soak_servers import PROGRAM, Served
+from systems._soak_servers import PROGRAM, ServerProcess
 
 Answer = TypeVar("Answer")
 
@@ -87,7 +87,7 @@ def steps(folder: Path, base: F32, queries: F32, passing: Flags, table: list[lis
     search = ("search", items, asked, "-k", K, "--json")
     seconds["search"], plain = timed(rankhash, *search)
     seconds["search with a filter"], filtered = timed(rankhash, *search, "--where", WHERE)
-    server = Served(items, folder / "log.txt")
+    server = ServerProcess(items, folder / "log.txt")
     seconds["serve: ready"], _ = timed(server.start)
     try:
         seconds["100 searches over HTTP, with a filter"], served = timed(over_http, server.port, queries)
