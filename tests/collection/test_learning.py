@@ -187,3 +187,18 @@ def test_a_kill_while_it_learns_leaves_it_whole(path, seed):
         assert collection.search(VECTORS[:20], 1).ids[:, 0].tolist() == list(range(20))
         collection.add(VECTORS[:1], ["new"])
         assert collection.check().problems == ()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+def test_vectors_whose_distances_overflow_are_refused_and_change_nothing(path, metric):
+    wrong = VECTORS.copy()
+    wrong[::7] = np.sign(wrong[::7]) * np.float32(1e20)
+    with Collection.create(path, metric=metric) as collection:
+        with pytest.raises(InvalidInputError, match=r"row 0 of X has the length .* scale the vectors down"):
+            collection.add(wrong)
+        assert len(collection) == 0
+        with mock.patch("rankhash.collection._batch.storable"):  # a file of an earlier version
+            collection.add(wrong)
+        with pytest.raises(InvalidInputError, match="of X has the length"):
+            collection.learn()
+        assert collection.search(QUERIES, 5).ids.shape == (50, 5)

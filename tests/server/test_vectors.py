@@ -102,7 +102,12 @@ def test_hostile_vectors_are_refused_or_stored_and_change_no_other_answer(tmp_pa
             assert send("search?k=3", body, "application/octet-stream").code == "422 invalid"
         assert len(collection) == 200
         for i, vector in enumerate(LARGE_OR_SMALL):
-            assert send("items", f'{{"items": [{{"id": "h{i}", "vector": {vector}}}]}}').status == 200
+            answer = send("items", f'{{"items": [{{"id": "h{i}", "vector": {vector}}}]}}')
+            if metric != "cosine" and "e38" in vector:  # its distances would be infinite
+                assert answer.code == "422 invalid"
+                assert "has the length" in answer.json["error"]["message"]
+            else:
+                assert answer.status == 200
             assert len(send("search", f'{{"vector": {vector}, "k": 3}}').json["results"][0]["matches"]) == 3
         assert collection.check().problems == ()
         found = collection.search(X[:20], 205)

@@ -16,6 +16,41 @@ def test_huge_queries_find_k_vectors(learned, queries, metric, size):
     assert (learned(metric).search(np.sign(queries) * np.float32(size)).ids >= 0).all()
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+@pytest.mark.parametrize("size", [1e18, 1e20, 3e38])
+def test_vectors_whose_distances_overflow_are_refused_and_change_nothing(rng, metric, size):
+    X = rng.normal(size=(50, 4)).astype(np.float32)
+    wrong = X[:9].copy()
+    wrong[7] = size
+    index = VectorIndex(metric)
+    index.add(X)
+    calls = (index.add, lambda rows: index.upsert(rows, np.arange(9)), VectorIndex(metric).fit)
+    for call in calls:
+        with pytest.raises(InvalidInputError, match=r"^row 7 of X has the length .* scale the vectors down, or use"):
+            call(wrong)
+    assert np.array_equal(index.get(np.arange(50)), X)
+    same = VectorIndex("cosine")
+    same.add(wrong)
+    assert same.search(wrong[7:8], 1).ids.tolist() == [[7]]
+
+
+def test_the_longest_vectors_have_finite_distances(rng):
+    X = rng.normal(size=(50, 4)).astype(np.float32)
+    X[:2] = np.array([[1], [-1]]) * np.float32(4.99e17)
+    index = VectorIndex("euclidean")
+    index.add(X)
+    assert np.isfinite(index.search(X, 50).distances).all()
+
+
+def test_a_refused_upsert_loses_no_vector(rng):
+    X = rng.normal(size=(5, 3)).astype(np.float16)
+    index = VectorIndex("euclidean", vectors="float16")
+    index.add(X)
+    with pytest.raises(InvalidInputError, match="float16"):
+        index.upsert(np.full((1, 3), 1e6), [2])
+    assert np.array_equal(index.get(np.arange(5)), X)
+
+
 @pytest.mark.parametrize("call", ["remove", "get"])
 def test_no_ids_of_an_empty_index_leave_the_dimension_open(call):
     index = VectorIndex()

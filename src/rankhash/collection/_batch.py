@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import U8, Array
 from ..errors import InvalidInputError, LayoutMismatchError
-from ..vector_index.numbered import prepare
+from ..vector_index.numbered import prepare, storable
 from . import _items, _metadata, _vectors
 from ._door import as_rows, is_empty
 from ._encoding import Encoding
@@ -78,7 +78,7 @@ def encoded(encoding: Encoding, vectors: Any) -> tuple[U8, Array | None]:
     if encoding.store_vectors is not None:
         checked = as_rows(vectors, encoding.n_features)
         stored = _vectors.rounded(checked, encoding.store_vectors)
-        prepare(stored.astype(np.float32, copy=False), encoding.metric, "X")
+        storable(prepare(stored.astype(np.float32, copy=False), encoding.metric, "X"))
         return encoding.encode(checked), stored
     assert encoding.hasher is not None
     if is_empty(vectors):

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from .. import _kernels
-from ..errors import BusyError, StorageError
+from ..errors import BusyError, InvalidInputError, StorageError
 from ..index.background import Background
 from ..vector_index.learned import is_worth_learning
 from ..vector_index.numbered import NumberedVectors
@@ -62,6 +62,8 @@ class Learner:
             pass
         except (BusyError, StorageError):
             pass  # another writer is busy, or the handle is closed; the next change starts learning again
+        except InvalidInputError:
+            pass  # the file holds vectors that nothing can be learned from; `learn` says which
 
     def _once(self, *, anew: bool, n_threads: int) -> bool:
         with self._reader.view() as view:

@@ -23,6 +23,7 @@ from .. import _kernels, hashers
 from .._types import F32, F64, I32, U8
 from ._centroids import kmeans, nearest_centroids, squared_lengths
 from ._corrections import HALF_RANGE, MOST_OFFSET, Axes, as_bytes, corrections, learn_corrections
+from ._metric import storable
 
 POINTS_PER_CELL = 48
 """Training vectors per cell for k-means; more hardly change what has to be scanned."""
@@ -184,6 +185,7 @@ def learn_coder(
 
     With None the length of codes is chosen.
     """
+    storable(sample)  # files may hold others
     rng = np.random.default_rng(random_state)
     center = np.zeros(sample.shape[1], np.float32)
     if not product:

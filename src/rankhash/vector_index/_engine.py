@@ -83,8 +83,6 @@ class Engine:
         first = len(self.ids.ids)
         if first + len(vectors) > 2**32 - 1:
             raise InvalidInputError(f"an index holds at most {2**32 - 1} vectors; use several")
-        if self.rows.dtype == "float16" and np.abs(vectors).max() > np.finfo(np.float16).max:
-            raise InvalidInputError("vectors='float16' holds numbers up to 65504, and X has larger ones; use 'float32'")
         if self.cells is not None:
             numbers = np.arange(first, first + len(vectors), dtype=np.int64)
             self.cells.add(vectors, numbers, self.n_threads)

@@ -18,7 +18,7 @@ from ..neighbors import Neighbors
 from ..vectors import as_vectors
 from ._description import describe
 from ._engine import Engine
-from ._metric import prepare, true_distances
+from ._metric import prepare, storable, true_distances
 from ._options import Options
 from ._state import read_engine, write_engine
 
@@ -131,7 +131,7 @@ class VectorIndex:
         """
         if len(self):
             raise InvalidInputError("only an empty index can be fitted; the vectors that are in it were learned from")
-        sample = self._vectors(X, "X")
+        sample = storable(self._vectors(X, "X"), self._options.vectors)
         engine = Engine(self._options, sample.shape[1])
         engine.learn(sample)
         self._engine = engine
@@ -143,7 +143,7 @@ class VectorIndex:
         Without ``ids`` the vectors get the numbers after the largest id so far, from 0 on. Given ids are non-negative
         64-bit integers that are not in the index.
         """
-        vectors = self._vectors_or_none(X, "X")
+        vectors = storable(self._vectors_or_none(X, "X"), self._options.vectors)
         first = 0 if self._engine is None else self._engine.ids.next_id
         numbers = new_ids(first, len(vectors)) if ids is None else check_ids(ids, len(vectors), "vectors")
         if self._engine is not None and ids is not None:
@@ -156,7 +156,7 @@ class VectorIndex:
 
     def upsert(self, X: Any, ids: ArrayLike) -> None:
         """Replace the vectors of ids that are in the index and add the others."""
-        vectors = self._vectors_or_none(X, "X")
+        vectors = storable(self._vectors_or_none(X, "X"), self._options.vectors)
         numbers = check_ids(ids, len(vectors), "vectors")
         if not len(vectors):
             return

@@ -13,11 +13,11 @@ from ..errors import IdError
 from ..neighbors import Neighbors, RadiusNeighbors
 from ._cells import Cells
 from ._engine import Engine
-from ._metric import METRICS, prepare, true_distances
+from ._metric import METRICS, prepare, storable, true_distances
 from ._options import Options
 from .learned import RELEARN_GROWTH, Learned, mean_error, new_name
 
-__all__ = ["METRICS", "NumberedVectors", "prepare"]
+__all__ = ["METRICS", "NumberedVectors", "prepare", "storable"]
 
 FIRST_HITS = 256
 """Neighbours that a search by radius asks for at first; eight times as many where all of them are within the radius"""
