@@ -40,12 +40,16 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of the verdict runs: its title, the names of RSH and SRSH in results, and a line about them."""
+    """What a column of the verdict runs: its title, the names of RSH and SRSH in results, and a line about them.
+
+    ``mlh`` is the name of MLH, default MLH, which also stands in where runs under another name are missing.
+    """
 
     title: str
     rsh: str
     srsh: str
     runs: str
+    mlh: str = "MLH"
 
 
 @dataclass
@@ -75,7 +79,17 @@ class Case:
     @property
     def rivals(self) -> tuple[str, ...]:
         """The five methods that the paper compares SRSH with."""
-        return (self.rsh, "WTA", *NUMERIC)
+        return (self.rsh, "WTA", *self.numeric)
+
+    @property
+    def mlh(self) -> str:
+        """The name of MLH in results."""
+        return next(iter(self.measured("ap", [self.column.mlh])), "MLH")
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names in results of the methods that compare values with thresholds."""
+        return tuple(self.mlh if name == "MLH" else name for name in NUMERIC)
 
     def points(self, key: str, name: str) -> dict[int, Point]:
         """The points of a metric of one method, at all lengths."""

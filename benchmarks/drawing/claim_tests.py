@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import spearmanr
 
-from drawing.cases import MIDDLE, NUMERIC, SHORT, SIGMAS, TIE, Answer, Case
+from drawing.cases import MIDDLE, SHORT, SIGMAS, TIE, Answer, Case
 from rankhash.evaluation.summaries import RECALLS
 
 POOLED, QUERIES = ("pooled2", "pooled3"), ("ball2", "ball3")
@@ -23,7 +23,7 @@ LONG = 24
 def grows(case: Case) -> Answer:
     """No method loses by more than chance from a length to the next."""
     drops = []
-    for name in ("LSH", "WTA", case.rsh, case.srsh, "MLH"):
+    for name in ("LSH", "WTA", case.rsh, case.srsh, case.mlh):
         points = case.points("ap", name)
         for before, after in zip(case.lengths, case.lengths[1:], strict=False):
             lead, error = points[before].lead(points[after])
@@ -60,7 +60,7 @@ def srsh_best(case: Case) -> Answer:
 
 def lead_over_mlh(case: Case) -> Answer:
     """The relative lead over MLH."""
-    ours, theirs = case.points("ap", case.srsh), case.points("ap", "MLH")
+    ours, theirs = case.points("ap", case.srsh), case.points("ap", case.mlh)
     leads = [ours[length].mean / theirs[length].mean - 1 for length in case.lengths]
     mean = float(np.mean(leads))
     shown = "/".join(f"{lead:+.0%}" for lead in leads)
@@ -70,7 +70,7 @@ def lead_over_mlh(case: Case) -> Answer:
 
 def short(case: Case) -> Answer:
     """RSH and SRSH lead with short codes."""
-    rivals = ("WTA", *NUMERIC)
+    rivals = ("WTA", *case.numeric)
     good = [case.ahead("ap", name, rivals, [SHORT])[0] for name in (case.rsh, case.srsh)]
     return all(good), case.row("ap", case.rsh, case.srsh, *rivals, lengths=[SHORT])
 
@@ -108,7 +108,7 @@ def rank_over_numeric(case: Case) -> Answer:
     ranking = ("WTA", case.rsh, case.srsh)
 
     def better(key: str, length: int) -> bool:
-        return case.mean(key, ranking, length) > case.mean(key, NUMERIC, length) + TIE
+        return case.mean(key, ranking, length) > case.mean(key, case.numeric, length) + TIE
 
     holds, shown = _most(case, better)
     return holds, f"the ranking methods' mean is higher {shown}"
@@ -195,7 +195,7 @@ def nearest(case: Case) -> Answer:
             order = sorted(means, key=lambda name: -means[name])
             wins += order.index(case.srsh) < 2 and order.index(case.rsh) < 3
             total += 1
-    shown = case.row("at50", case.srsh, case.rsh, "MLH", lengths=[SHORT, 16, 32, 64])
+    shown = case.row("at50", case.srsh, case.rsh, case.mlh, lengths=[SHORT, 16, 32, 64])
     return wins > total / 2, f"in {wins} of {total} tests; 50 nearest, {shown}"
 
 
@@ -221,9 +221,9 @@ def agree(case: Case) -> Answer:
 
 def noise(case: Case) -> Answer:
     """Ranking methods keep more with noise."""
-    numeric, ranking = case.measured("kept", NUMERIC), ["WTA", case.rsh, case.srsh]
+    numeric, ranking = case.measured("kept", case.numeric), ["WTA", case.rsh, case.srsh]
     wins = sum(
-        case.mean("kept", ranking, length) > case.mean("kept", numeric or NUMERIC, length) + TIE
+        case.mean("kept", ranking, length) > case.mean("kept", numeric or case.numeric, length) + TIE
         for length in case.lengths
     )
     shown = case.row("kept", *ranking, *numeric, lengths=[SHORT, MIDDLE, 64])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from rankhash import ITQ
 from rankhash.cli import main
 from rankhash.evaluation import run as run_module
 from rankhash.evaluation import store as store_module
@@ -126,6 +127,22 @@ def test_tuning_chooses_parameters_and_the_arity_at_each_length(tmp_path, monkey
     for row in rows:
         assert (row["bits"] if row["tuned_for"] == "bits" else row["n_symbols"]) in (6, 8)
     assert "RSH (tuned)" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_codes_that_are_the_same_on_both_axes_are_learned_once(tmp_path, monkeypatch):
+    fits, real = [], ITQ.fit
+    monkeypatch.setattr(ITQ, "fit", lambda self, *given, **known: (fits.append(1), real(self, *given, **known))[1])
+    lengths = ("--length", 8, "--length", 16)
+    result = reproduce(tmp_path, "digits", "--method", "ITQ", "--train", 210, *lengths, "--runs", 1, "--tune")
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in (tmp_path / "raw" / "digits" / "ITQ.jsonl").read_text().splitlines()]
+    assert sorted((row["tuned_for"], row["n_symbols"]) for row in rows) == [
+        ("bits", 8),
+        ("bits", 16),
+        ("symbols", 8),
+        ("symbols", 16),
+    ]
+    assert len({(row["n_symbols"], row["ap"]) for row in rows}) == len(fits) == 2
 
 
 def test_a_method_that_cannot_learn_is_left_out_with_the_reason(tmp_path):

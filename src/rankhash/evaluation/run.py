@@ -205,12 +205,10 @@ def run_key(task: Task, experiment: Experiment) -> Row:
 
 def run_task(experiment: Experiment, task: Task) -> Row:
     """The result of one run: fit, encode, compare all queries with the whole database."""
-    data = _split(experiment.data, experiment.protocol, task.seed)
-    if METHODS[task.method].raw:
-        data = data.raw(experiment.data)
+    data = _vectors(experiment.data, experiment.protocol, task.seed, task.method)
     row = run_key(task, experiment)
     with threadpool_limits(1):
-        hasher, seconds = _fitted(experiment, task, data)
+        hasher, seconds = _fitted(experiment, task)
         row |= {"n_symbols": hasher.layout_.n_symbols, "arity": hasher.layout_.arity, "bits": hasher.layout_.bits}
         row |= {"parameters": parameters_of(hasher), "fit_seconds": round(seconds, 4)}
         row |= measure(hasher, data)
@@ -221,13 +219,29 @@ def run_task(experiment: Experiment, task: Task) -> Row:
     return row | {"origin": origin()}
 
 
-def _fitted(experiment: Experiment, task: Task, data: Split) -> tuple[Hasher, float]:
+def _fitted(experiment: Experiment, task: Task) -> tuple[Hasher, float]:
     """The fitted hasher and the CPU seconds of its fit, not counting the search for its parameters."""
     chosen = {} if task.axis is None else _chosen(experiment, task)
-    hasher = METHODS[task.method].make(task.layout, task.seed, **chosen)
+    layout = CodeLayout(chosen.get("n_symbols", task.layout.n_symbols), chosen.get("arity", task.layout.arity))
+    return _fit(experiment.data, experiment.protocol, task.seed, task.method, layout, tuple(sorted(chosen.items())))
+
+
+@lru_cache(maxsize=16)
+def _fit(
+    data: Dataset, protocol: Protocol, seed: int, name: str, layout: CodeLayout, chosen: tuple[tuple[str, Any], ...]
+) -> tuple[Hasher, float]:
+    """The hasher and its CPU seconds; the last are kept, since codes tuned for bits and for symbols can be the same."""
+    learned = _vectors(data, protocol, seed, name)
+    hasher = METHODS[name].make(layout, seed, **dict(chosen))
     start = time.process_time()
-    hasher.fit(data.train, data.y, similarity=data.similarity)
+    hasher.fit(learned.train, learned.y, similarity=learned.similarity)
     return hasher, time.process_time() - start
+
+
+def _vectors(data: Dataset, protocol: Protocol, seed: int, name: str) -> Split:
+    """The split as a method sees it."""
+    chosen = _split(data, protocol, seed)
+    return chosen.raw(data) if METHODS[name].raw else chosen
 
 
 def _chosen(experiment: Experiment, task: Task) -> Row:
@@ -247,8 +261,7 @@ def _trials(
     data: Dataset, protocol: Protocol, seed: int, name: str, places: tuple[tuple[str, int], ...]
 ) -> tuple[Trial, ...]:
     """The trials of a method at the given axes and lengths, best first."""
-    method, chosen = METHODS[name], _split(data, protocol, seed)
-    chosen = chosen.raw(data) if method.raw else chosen
+    method, chosen = METHODS[name], _vectors(data, protocol, seed, name)
     hasher, grid = method.make(method.layout(*places[0]), seed), method.grids(places)
     return tune(hasher, chosen.train, chosen.y, similarity=chosen.similarity, grid=grid, random_state=seed).trials
 
