@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import mean
 
 from drawing.markdown import SETS, heading, line, spread, with_origin
@@ -42,7 +42,8 @@ MANY = {
     ("trivia-text", 1): "trivia",
 }
 """Sets and the seeds of their splits."""
-VIEW_TEXTS = {"lda": "texts by LDA", "tfidf": "texts by tf-idf"}
+VIEW_TEXTS = {"tfidf": "texts by tf-idf", "lda": "texts by LDA"}
+VIEW_HALVES = {"mnist": "MNIST", "cifar10-gist": "CIFAR-10 Gist", "trivia-text": "trivia"}
 MANY_METRICS = ("pairs", "queries", "recall", "ball")
 DEFAULT_METHODS, DEFAULT_METRICS = ("ITQ", "JRSH"), ("recall", "pairs", "queries")
 DEFAULT_SETS = SETS | {"glove": "GloVe", "sentences": "MiniLM sentences", "sift": "SIFT", "trivia-text": "trivia"}
@@ -225,26 +226,36 @@ def cross_modal_unseen(results: Results) -> str:
     return _across(results, ("unseen_map_image_text", "unseen_map_text_image"))
 
 
+def cross_modal_halves(results: Results) -> str:
+    """The same for halves of vectors, first → second / second → first."""
+    return _across(results, ("unseen_map_image_text", "unseen_map_text_image"), sets=VIEW_HALVES)
+
+
+def cross_modal_half_partners(results: Results) -> str:
+    """Recall of the other half among the first ten."""
+    return _across(results, ("partner10_image_text", "partner10_text_image"), sets=VIEW_HALVES)
+
+
 def cross_modal_partners(results: Results) -> str:
     """Recall of the partner among the first and the first ten."""
     first = _across(results, ("partner1_image_text", "partner1_text_image"), "recall at 1")
     return first + "\n" + _across(results, ("partner10_image_text", "partner10_text_image"), "recall at 10")
 
 
-def _across(results: Results, names: tuple[str, str], title: str = "") -> str:
+def _across(results: Results, names: tuple[str, str], title: str = "", sets: Mapping[str, str] = VIEW_TEXTS) -> str:
     lines: list[str] = []
-    for text in results.values_of("text"):
+    for text in sets:
         rows = [row for row in results.having(text=text) if names[0] in row.values]
         lengths = sorted({row["bits"] for row in rows})
         if rows:
-            lines += ["", *heading(f"{VIEW_TEXTS[text]}, bits" + (f", {title}" if title else ""), lengths)]
+            lines += ["", *heading(f"{sets[text]}, bits" + (f", {title}" if title else ""), lengths)]
         for method in dict.fromkeys(row["method"] for row in rows):
             cells = []
             for bits in lengths:
                 found = [row for row in rows if row.matches(method=method, bits=bits)]
                 means = [f"{mean(row[name] for row in found):.3f}"[-4:] for name in names] if found else ["–"]
                 cells.append(" / ".join(means) + (f" ({len(found)})" if found else ""))
-            lines.append(line(method, cells))
+            lines.append(line(method.removesuffix(" paired"), cells))
     return with_origin(lines[1:], results, "in brackets the number of seeds")
 
 
@@ -263,5 +274,7 @@ TABLES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "defaults": ("defaults", defaults),
     "cross_modal": ("cross_modal", cross_modal),
     "cross_modal_unseen": ("cross_modal", cross_modal_unseen),
+    "cross_modal_halves": ("cross_modal", cross_modal_halves),
+    "cross_modal_half_partners": ("cross_modal", cross_modal_half_partners),
     "cross_modal_partners": ("cross_modal", cross_modal_partners),
 }

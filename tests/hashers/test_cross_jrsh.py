@@ -11,8 +11,11 @@ from rankhash.hashers._joint.labels import IGNORED
 from rankhash.hashers._joint.learner import JointLearner
 from rankhash.hashers._joint.objectives import Likelihood
 from rankhash.hashers._joint.schedule import Schedule
+from rankhash.hashers._joint.soft_codes import SoftCodes
 from rankhash.hashers._views.batches import ViewSampler
 from rankhash.hashers._views.learner import ViewLearner
+from rankhash.hashers._views.posteriors import RIDGES, ridge_regression
+from rankhash.hashers._views.regression import SPREAD, regression_gradients
 from rankhash.hashers._views.training import SelfPairs
 from rankhash.similarity import class_source
 
@@ -25,7 +28,7 @@ class TestContract(ViewContract):
     history_names = frozenset({"step", "value", "sharpness"})
 
     @pytest.fixture(
-        params=[CrossJRSH(6, **SMALL), CrossJRSH(9, 2, features="rbf,linear", **SMALL)], ids=["linear", "rbf,linear"]
+        params=[CrossJRSH(6, **SMALL), CrossJRSH(9, 2, features="rbf,linear", **SMALL)], ids=["chosen", "rbf,linear"]
     )
     def hasher(self, request):
         return clone(request.param)
@@ -75,6 +78,89 @@ def test_gradients_are_those_of_a_naive_twin():
                 other[view][place] += sign * 1e-4
                 moved.append(value(other))
             assert abs(gradient[place] - (moved[0] - moved[1]) / 2e-4) < 2e-2 * max(1, abs(gradient).max())
+
+
+@pytest.mark.parametrize("arity", [2, 3])
+def test_regression_gradients_are_those_of_a_naive_twin(arity):
+    rng = np.random.default_rng(0)
+    n_symbols, m, n_classes = 5, 7, 4
+    rows = n_symbols if arity == 2 else n_symbols * arity
+    scores = [rng.standard_normal((m, rows)) for _ in range(3)]
+    posteriors = [rng.dirichlet(np.ones(n_classes), m) for _ in range(3)]
+
+    def agreement(one, other):
+        if arity == 2:
+            return (n_symbols + np.tanh(one) @ np.tanh(other).T) / 2
+        soft = []
+        for part in (one, other):
+            exps = np.exp(part.reshape(m, n_symbols, arity))
+            soft.append((exps / exps.sum(axis=2, keepdims=True)).reshape(m, -1))
+        return soft[0] @ soft[1].T
+
+    def value(scores):
+        total = 0.0
+        for a in range(3):
+            for b in {0, 1, 2} - {a}:
+                for i in range(m):
+                    wanted = posteriors[b] @ posteriors[a][i]
+                    wanted = SPREAD * n_symbols * (wanted - wanted.mean()) / wanted.std()
+                    found = agreement(scores[a], scores[b])[i]
+                    total -= np.square(wanted - found + found.mean()).sum() / 2 / m**2 / n_symbols
+        return total * (4 if arity == 2 else 1)
+
+    codes = [SoftCodes.of(part.astype(np.float32), n_symbols, arity, 1.0) for part in scores]
+    found, gradients = regression_gradients(codes, [p.astype(np.float32) for p in posteriors])
+    assert abs(found - value(scores)) < 1e-4 * abs(found)
+    for view, gradient in enumerate(gradients):
+        for place in [(0, 0), (6, 3), (3, rows - 1)]:
+            moved = []
+            for sign in (1, -1):
+                other = [part.copy() for part in scores]
+                other[view][place] += sign * 1e-4
+                moved.append(value(other))
+            factor = 0.5 if arity == 2 else 1
+            assert abs(gradient[place] - factor * (moved[0] - moved[1]) / 2e-4) < 1e-4
+
+
+def test_leave_one_out_scores_are_those_of_regressions_without_the_item():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20, 5))
+    x -= x.mean(axis=0)
+    targets = np.eye(3)[rng.integers(0, 3, 20)]
+    targets -= targets.mean(axis=0)
+    weights, left_out, error = ridge_regression(x, targets)
+
+    def regression(ridge, kept):
+        center, level = x[kept].mean(axis=0), targets[kept].mean(axis=0)
+        moved = x[kept] - center
+        found = np.linalg.solve(moved.T @ moved + ridge * np.eye(5), moved.T @ (targets[kept] - level))
+        return found, lambda row: (row - center) @ found + level
+
+    ridges = RIDGES * np.square(x).sum() / 20
+    ridge = min(ridges, key=lambda r: np.abs(regression(r, np.arange(20))[0] - weights).max())
+    np.testing.assert_allclose(regression(ridge, np.arange(20))[0], weights, atol=1e-9)
+    apart = [np.delete(np.arange(20), i) for i in range(20)]
+    wanted = np.array([regression(ridge, apart[i])[1](x[i]) for i in range(20)])
+    np.testing.assert_allclose(left_out, wanted, atol=0.02)  # the mean of the others differs by 1/n in weight
+    assert error < 1.1
+
+
+def test_features_are_chosen_by_the_leave_one_out_error():
+    rng = np.random.default_rng(0)
+    ring = rng.normal(size=(300, 2))
+    classes = (np.square(ring).sum(axis=1) > 1.4).astype(int)
+    line = np.stack([classes + 0.3 * rng.normal(size=300), rng.normal(size=300)], axis=1)
+    hasher = CrossJRSH(8, n_steps=60, n_anchors=100, random_state=0).fit({"ring": ring, "line": line}, classes)
+    assert (hasher.scale_ > 0)[0]  # no straight line separates a ring
+    assert hasher.score((ring, line), classes) > 0.8
+    straight = CrossJRSH(8, n_steps=60, features="linear", random_state=0).fit((ring, line), classes)
+    assert straight.score((ring, line), classes) < hasher.score((ring, line), classes) - 0.1
+
+
+def test_items_may_have_several_labels():
+    labels = np.stack([Y == 0, Y == 1, Y == 2, Y < 2], axis=1)
+    hasher = CrossJRSH(6, **SMALL).fit((X, Z), labels)
+    assert hasher.score((X, Z), labels) > 0.8
 
 
 def test_labels_of_a_batch_compare_rows_of_different_views_only():

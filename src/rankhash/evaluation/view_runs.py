@@ -45,13 +45,12 @@ class Maker(Protocol):
 
 VIEW_METHODS: dict[str, Maker] = {
     "CrossJRSH": partial(CrossJRSH, verbose=False),
-    "CrossJRSH rbf": partial(CrossJRSH, features="rbf,linear", verbose=False),
     "LSRH": LSRH,
     "SCM": SCM,
     "CMFH": CMFH,
     "CCAITQ": CCAITQ,
 }
-"""The methods that are compared across views; "rbf" has RBF features of the pictures."""
+"""The methods that are compared across views."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 ::
 
-    fit((X, Z), y) ─▶ a JointModel per view ─▶ ViewSampler, objective ─▶ ViewLearner.learn ─▶ projections of every view
+    classes:       ViewPosteriors per view ─▶ ViewLearner.learn_classes ─┐
+    given pairs:   ViewSampler, Likelihood ─────▶ ViewLearner.learn ─────┼▶ a JointModel per view ─▶ ViewProjections
+    paired rows:   ViewSampler, AveragePrecision ▶ ViewLearner.learn ────┘
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,25 +19,29 @@ from .._checks import check_flag, check_integer, check_number
 from .._types import F32
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
+from ..similarity import PairSource
 from ._joint.calibration import best_sharpness
 from ._joint.data import JointTraining
 from ._joint.frame import measure_frame
 from ._joint.labels import pair_labels
+from ._joint.learner import JointLearner
 from ._joint.model import JointModel, new_model
 from ._joint.objectives import AveragePrecision, Likelihood, Objective
 from ._joint.schedule import Schedule
 from ._views.batches import ViewSampler
 from ._views.learner import ViewLearner
+from ._views.posteriors import FEATURES, class_indicators, view_posteriors
 from ._views.projections import ViewProjections
-from ._views.training import ViewTraining, labels_across
+from ._views.training import SelfPairs, ViewTraining, labels_across
 from .base import Arrays
 from .parameters import Callback, check_callback
 from .progress import FitProgress
 from .training import new_generator, sample_rows, take_rows
 from .views import ViewHasher
 
-RATE = 0.2
-"""Initial rate of Adam: 0.2 / √d for d features. Higher rates fit the items better and unseen ones worse."""
+RATE, CLASS_RATE = 0.2, 0.4
+"""Initial rate of Adam over √d for d features: for pairs, of which higher rates fit the items better and unseen ones
+worse, and for the few class scores."""
 
 SHARPNESS = (1.35, 4.5)
 """First and last sharpness of the soft codes."""
@@ -43,10 +50,12 @@ STEEPNESS = 0.7
 """Slope of the logistic function of the likelihood: 0.7 / √n_symbols. Steeper functions overfit items that contradict
 the others, which are frequent where one view hardly separates the classes."""
 
-NOISE = {"pairs": 0.15, "linear": 0.25, "rbf": 0.5}
-"""Noise by default: for paired rows alone; with labels for linear features; with labels if a view has RBF features."""
+NOISE = {"paired": 0.15, "linear": 0.25, "rbf": 0.5}
+"""Noise by default: for paired rows alone; for given pairs and linear features; for given pairs if a view has RBF
+features. Leave-one-out scores of classes need none."""
 
-FEATURES = ("linear", "rbf")
+BATCH, CLASS_BATCH = 400, 1000
+"""Items per mini-batch by default, for pairs and for classes, whose cost grows with the number of items only."""
 
 MAX_CALIBRATION = 700
 """Largest number of items on which the sharpness of queries is chosen."""
@@ -57,31 +66,34 @@ class CrossJRSH(ViewHasher):
 
     Symbols are argmaxes of projections, made soft, p = softmax(sharpness · scores), as in
     [`JRSH`][rankhash.JRSH]. The agreement of rows of different views is the expected number of equal symbols. With
-    classes or given pairs, learning maximises the likelihood of the pairs across all views. With paired rows alone it
-    maximises the average precision of the partners.
+    classes, it is fitted to the probability that both rows are of one class, which ridge regressions of the classes
+    give for every view; rows are judged by the regression of all others. With given pairs, learning maximises the
+    likelihood of the pairs across all views, with paired rows alone the average precision of the partners.
 
     Parameters
     ----------
     n_symbols
         Symbols per code, 1 to 4096; None by default.
     arity
-        Projections per symbol, 2 to 16; 16 by default.
+        Projections per symbol, 2 to 16; 4 by default.
     n_bits, n_bytes
         The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     features
-        ``"linear"``, the default, or ``"rbf"``: projections of the vectors, or of whitened RBF features, which separate
-        classes better. One word for all views, or one per view, as in ``"rbf,linear"``.
+        ``"linear"`` or ``"rbf"``: projections of the vectors, or of RBF features. One word for all views, or one per
+        view, as in ``"rbf,linear"``. None, the default, takes with classes those of the smaller leave-one-out error in
+        every view, else linear ones.
     n_anchors
-        Number of RBF features, 500 by default.
+        Number of RBF features, 2000 by default; all items if there are fewer.
     n_steps
         Number of steps, 600 by default.
     batch_size
-        Items per mini-batch, 400 by default. Up to this number of items are used whole in every step.
+        Items per mini-batch. None, the default, takes 1000 with classes and 400 with pairs. Up to this number of items
+        are used whole in every step.
     noise
-        Standard deviation of the noise on points of unit standard deviation. None, the default, takes 0.15 for paired
-        rows alone, and with classes or pairs 0.25, or 0.5 if a view has RBF features.
+        Standard deviation of the noise on points of unit standard deviation. None, the default, takes 0 for classes,
+        0.15 for paired rows alone, and for given pairs 0.25, or 0.5 if a view has RBF features.
     max_points
-        Largest number of items to learn from, 100 000 by default; of more, a random sample.
+        Largest number of items to learn from, 20 000 by default; of more, a random sample.
     random_state
         An integer for the same codes in every run, a RandomState, or None (the default).
     callback
@@ -110,7 +122,7 @@ class CrossJRSH(ViewHasher):
     >>> X, Z = pictures[y] + rng.normal(size=(300, 8)) / 2, texts[y] + rng.normal(size=(300, 5)) / 2
     >>> hasher = CrossJRSH(8, n_steps=30, random_state=0).fit({"picture": X, "text": Z}, y)
     >>> hasher.encode(X, view="picture").shape, hasher.encode(Z, view="text").shape
-    ((300, 4), (300, 4))
+    ((300, 2), (300, 2))
     """
 
     sharpness_: F32
@@ -119,16 +131,16 @@ class CrossJRSH(ViewHasher):
     def __init__(
         self,
         n_symbols: int | None = None,
-        arity: int = 16,
+        arity: int = 4,
         *,
         n_bits: int | None = None,
         n_bytes: int | None = None,
-        features: str = "linear",
-        n_anchors: int = 500,
+        features: str | None = None,
+        n_anchors: int = 2000,
         n_steps: int = 600,
-        batch_size: int = 400,
+        batch_size: int | None = None,
         noise: float | None = None,
-        max_points: int = 100_000,
+        max_points: int = 20_000,
         random_state: Any = None,
         callback: Callback | None = None,
         verbose: bool = True,
@@ -149,11 +161,12 @@ class CrossJRSH(ViewHasher):
 
     def _check_parameters(self) -> None:
         words = self.features.split(",") if isinstance(self.features, str) else []
-        if not words or not {*words} <= {*FEATURES}:
+        if self.features is not None and (not words or not {*words} <= {*FEATURES}):
             raise InvalidInputError(f"features must be 'linear', 'rbf' or one word per view, got {self.features!r}")
         check_integer("n_anchors", self.n_anchors, 2, 100_000)
         check_integer("n_steps", self.n_steps, 1, 10_000_000)
-        check_integer("batch_size", self.batch_size, 4, 10_000)
+        if self.batch_size is not None:
+            check_integer("batch_size", self.batch_size, 4, 10_000)
         if self.noise is not None:
             check_number("noise", self.noise, 0, 1e6)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
@@ -168,47 +181,67 @@ class CrossJRSH(ViewHasher):
             rows = sample_rows(rng, training.n_items, self.max_points)
             source = source if len(rows) == training.n_items else source.subset(rows)
         vectors = [view.whole() if len(rows) == view.n_rows else take_rows(view, rows) for view in training.views]
-        models = self._models(training, vectors, layout, rng, draws)
-        points = [model.points(part) for model, part in zip(models, vectors, strict=True)]
-        sampler = ViewSampler(source, len(models), self.batch_size, draws)
-        objective = _objective(layout.n_symbols, sampler, labelled=training.is_labelled)
-        noise = self._noise(labelled=training.is_labelled)
-        schedule = Schedule(self.n_steps, RATE, noise, SHARPNESS, unit_rows=False)
-        learner = ViewLearner([model.learner for model in models], [1 / np.sqrt(part.shape[1]) for part in points])
-        with FitProgress(self.n_steps, "learning", shown=self.verbose) as progress:
-            told = self.callback, progress.advance
-            self.history_ = learner.learn(points, sampler, objective, schedule, draws, *told)
+        sample = ViewSample(vectors, [view.mean() for view in training.views], source, self._words(len(vectors)))
+        learn = self._learn_pairs if class_indicators(source) is None else self._learn_classes
+        models, points = learn(sample, layout, rng, draws)
         some = sample_rows(draws, len(rows), MAX_CALIBRATION)
         scores = [model.learner.scores(part[some]) for model, part in zip(models, points, strict=True)]
         sharpness = best_sharpness(scores[0], pair_labels(labels_across(source, some)), scores[1])
         views = [_projections(model, part.shape[1]) for model, part in zip(models, vectors, strict=True)]
         return views, {"sharpness_": np.array([sharpness], np.float32)}
 
-    def _noise(self, *, labelled: bool) -> float:
-        if self.noise is not None:
-            return self.noise
-        return NOISE[("rbf" if "rbf" in self.features else "linear") if labelled else "pairs"]
+    def _words(self, n_views: int) -> list[str | None]:
+        """The features of every view, None where they are to be chosen."""
+        if self.features is None:
+            return [None] * n_views
+        words: list[str | None] = [*self.features.split(",")]
+        if len(words) not in (1, n_views):
+            raise InvalidInputError(f"features names {len(words)} views, but there are {n_views}")
+        return words * n_views if len(words) == 1 else words
 
-    def _models(
-        self,
-        training: ViewTraining,
-        vectors: list[F32],
-        layout: CodeLayout,
-        rng: np.random.RandomState,
-        draws: np.random.Generator,
-    ) -> list[JointModel]:
-        """A model with random projections per view."""
-        words = self.features.split(",")
-        if len(words) not in (1, len(vectors)):
-            raise InvalidInputError(f"features names {len(words)} views, but there are {len(vectors)}")
-        words = words * len(vectors) if len(words) == 1 else words
+    def _learn_classes(
+        self, sample: ViewSample, layout: CodeLayout, rng: np.random.RandomState, draws: np.random.Generator
+    ) -> tuple[list[JointModel], list[F32]]:
+        """Models of every view, and the leave-one-out points that they learned from."""
+        indicators = class_indicators(sample.source)
+        assert indicators is not None
+        found = [
+            view_posteriors(part, center, indicators, word, self.n_anchors, rng)
+            for part, center, word in zip(sample.vectors, sample.centers, sample.words, strict=True)
+        ]
+        points = [one.points for one in found]
+        learners = [JointLearner.random(draws, layout.n_symbols, layout.arity, part.shape[1]) for part in points]
+        schedule = Schedule(self.n_steps, CLASS_RATE, self.noise or 0.0, SHARPNESS, unit_rows=False)
+        size = CLASS_BATCH if self.batch_size is None else self.batch_size
+        with FitProgress(self.n_steps, "learning", shown=self.verbose) as progress:
+            self.history_ = ViewLearner(learners, _rates(points)).learn_classes(
+                points, [one.posteriors for one in found], size, schedule, draws, self.callback, progress.advance
+            )
+        models = [JointModel(one.frame, one.rbf, learner) for one, learner in zip(found, learners, strict=True)]
+        return models, points
+
+    def _learn_pairs(
+        self, sample: ViewSample, layout: CodeLayout, rng: np.random.RandomState, draws: np.random.Generator
+    ) -> tuple[list[JointModel], list[F32]]:
+        """Models of every view, and the points that they learned from; for given pairs and for paired rows."""
         models = []
-        for view, part, word in zip(training.views, vectors, words, strict=True):
-            frame = measure_frame(part, view.mean(), principal=True)
-            joint = JointTraining(part, training.item_pairs(), frame)
+        for part, center, word in zip(sample.vectors, sample.centers, sample.words, strict=True):
+            joint = JointTraining(part, sample.source, measure_frame(part, center, principal=True))
             n_anchors = self.n_anchors if word == "rbf" else None
             models.append(new_model(joint, layout, n_anchors, rng, draws, rotated=False))
-        return models
+        points = [model.points(part) for model, part in zip(models, sample.vectors, strict=True)]
+        size = BATCH if self.batch_size is None else self.batch_size
+        sampler = ViewSampler(sample.source, len(models), size, draws)
+        paired = isinstance(sample.source, SelfPairs)
+        objective = _objective(layout.n_symbols, sampler, paired=paired)
+        usual = NOISE["paired" if paired else "rbf" if "rbf" in sample.words else "linear"]
+        noise = usual if self.noise is None else self.noise
+        schedule = Schedule(self.n_steps, RATE, noise, SHARPNESS, unit_rows=False)
+        learner = ViewLearner([model.learner for model in models], _rates(points))
+        with FitProgress(self.n_steps, "learning", shown=self.verbose) as progress:
+            told = self.callback, progress.advance
+            self.history_ = learner.learn(points, sampler, objective, schedule, draws, *told)
+        return models, points
 
     def _fits(self, arrays: Arrays, layout: CodeLayout, n_features: int) -> bool:
         sharpness = arrays.get("sharpness_", np.empty(0))
@@ -221,12 +254,27 @@ class CrossJRSH(ViewHasher):
         )
 
 
-def _objective(n_symbols: int, sampler: ViewSampler, *, labelled: bool) -> Objective:
-    """The likelihood of known pairs, or the average precision of partners."""
+@dataclass(frozen=True)
+class ViewSample:
+    """The items to learn from: vectors, their means and features for every view, and the similarity of the items."""
+
+    vectors: list[F32]
+    centers: list[F32]
+    source: PairSource
+    words: list[str | None]
+
+
+def _objective(n_symbols: int, sampler: ViewSampler, *, paired: bool) -> Objective:
+    """The average precision of partners, or the likelihood of given pairs."""
     threads = _kernels.resolve_threads(None)
-    if not labelled:
+    if paired:
         return AveragePrecision(n_symbols, sampler.counts, full=sampler.full, n_threads=threads)
     return Likelihood(n_symbols, sampler.counts, full=sampler.full, n_threads=threads, steepness=STEEPNESS)
+
+
+def _rates(points: list[F32]) -> list[float]:
+    """Factors of the rate of every view."""
+    return [1 / float(np.sqrt(part.shape[1])) for part in points]
 
 
 def _projections(model: JointModel, n_features: int) -> ViewProjections:

@@ -104,7 +104,7 @@ class RBFAnchors:
             raise InvalidInputError("distances need 2 vectors or more, but there is 1 sample: n_samples=1")
         data.check()
         rng = check_random_state(self.random_state)
-        self.anchors_ = take_rows(data, sample_rows(rng, data.n_rows, self.n_anchors))
+        self.anchors_ = take_rows(data, sample_rows(rng, data.n_rows, self.n_anchors)) + np.float32(0)  # no -0
         self.scale_ = distance_scale(data, self.anchors_, self.gamma)
         rows = sample_rows(rng, data.n_rows, STATISTICS_POINTS)
         total = sum(block.sum(axis=0, dtype=np.float64) for block in self._blocks(data, rows))

@@ -2,8 +2,10 @@
 
 ::
 
-    rows of a batch ─▶ points of every view + noise ─▶ SoftCodes per view, one below another ─▶ agreement of all rows
-                     objective.slopes, only across views ─▶ gradient of every view's projections ─▶ Adam per view
+    learn:          rows of a batch ─▶ points of every view + noise ─▶ SoftCodes, one below another ─▶ agreement of rows
+                    objective.slopes, only across views ─▶ gradient of every view's projections ─▶ Adam per view
+    learn_classes:  rows of a batch ─▶ leave-one-out points of every view ─▶ SoftCodes per view
+                    regression_gradients towards the posteriors ─▶ the same
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from .._joint.objectives import Objective
 from .._joint.schedule import Schedule
 from .._joint.soft_codes import SoftCodes, with_constant
 from ..base import History
+from ..training import sample_rows
 from .batches import ViewSampler
+from .regression import regression_gradients
 
 RECORD = ("step", "value", "sharpness")
 """Names of a record's numbers."""
@@ -55,12 +59,41 @@ class ViewLearner:
             advance(value)
         return records.history
 
+    def learn_classes(
+        self,
+        points: list[F32],
+        posteriors: list[F32],
+        batch_size: int,
+        schedule: Schedule,
+        rng: np.random.Generator,
+        callback: Callable[[dict[str, float]], object] | None,
+        advance: Callable[[float], object],
+    ) -> History:
+        """The course of learning on points ``(n, k)`` and class probabilities ``(n, n_classes)`` of every view."""
+        records = Records(RECORD, schedule.n_steps, callback)
+        for step in range(schedule.n_steps):
+            rows, sharpness = sample_rows(rng, len(points[0]), batch_size), schedule.sharpness_at(step)
+            parts = [_noisy(with_constant(x[rows]), schedule.noise, rng) for x in points]
+            codes = [
+                SoftCodes.of(x @ learner.weights.T, learner.n_symbols, learner.arity, sharpness)
+                for x, learner in zip(parts, self.learners, strict=True)
+            ]
+            value, by_scores = regression_gradients(codes, [p[rows] for p in posteriors])
+            self._move([gradient.T @ x for gradient, x in zip(by_scores, parts, strict=True)], schedule, step)
+            if records.is_due(step):
+                records.add(step, value, sharpness)
+            advance(value)
+        return records.history
+
     def _step(self, parts: list[F32], labels: U8, objective: Objective, schedule: Schedule, step: int) -> float:
         """Take a step of ascent in every view; the objective before it."""
         value, gradients = self.gradients(parts, labels, objective, schedule, step)
+        self._move(gradients, schedule, step)
+        return value
+
+    def _move(self, gradients: list[F32], schedule: Schedule, step: int) -> None:
         for learner, gradient, factor in zip(self.learners, gradients, self.rates, strict=True):
             learner.weights += learner.adam.step(gradient, factor * schedule.rate_at(step))
-        return value
 
     def gradients(
         self, parts: list[F32], labels: U8, objective: Objective, schedule: Schedule, step: int
