@@ -91,6 +91,11 @@ def test_ids_have_one_source(folder):
         items.import_file("x.npy", ids_file="ids.txt", metadata_file="m.csv", id_column="name")
 
 
+def test_a_row_without_its_id_lists_what_it_has(folder):
+    with pytest.raises(InvalidInputError, match=r"^m.jsonl has a row without 'nam', .* it has name, deep$"):
+        list(with_sidecars(open_vectors("x.npy"), metadata="m.jsonl", id_column="nam"))
+
+
 def test_bytes_that_are_no_text(folder):
     (folder / "f.txt").write_bytes(b"\xff\xfe\n" * 5)
     with pytest.raises(InvalidInputError, match="not UTF-8"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ def _csv_rows(path: str, id_column: str | None) -> Iterator[Fields]:
         if not names or len({*names}) < len(names):
             raise InvalidInputError(f"{path} must name its columns, each once, in the first line")
         if id_column is not None and id_column not in names:
-            raise InvalidInputError(f"{path} has no column {id_column!r}; it has {', '.join(names)[:200]}")
+            raise InvalidInputError(f"{path} has no column {id_column!r}; it has {_listed(names)}")
         read = [plain_id if name == id_column else plain_cell for name in names]
         for cells in rows:
             if not cells:
@@ -132,8 +132,14 @@ def _without(row: Fields | None, column: str) -> Fields | None:
     return {name: value for name, value in (row or {}).items() if name != column} or None
 
 
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)[:200]
+
+
 def _id_of(row: Fields, column: str, path: str) -> Id:
     value: Any = row.get(column)
+    if column not in row and row:
+        raise InvalidInputError(f"{path} has a row without {column!r}, which is to be its id; it has {_listed(row)}")
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise InvalidInputError(f"{path} needs an id, an integer or text, in the column {column!r}, got {value!r:.40}")
     return value
