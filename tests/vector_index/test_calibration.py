@@ -37,6 +37,23 @@ def test_a_calibration_survives_its_state():
     assert Calibration.restore(calibration.state()) == calibration
 
 
+def test_a_calibration_of_a_file_from_before_has_one_slack_for_all_settings():
+    calibration = Calibration((setting(2.0, 0.9), setting(8.0, 0.99)), Reach())
+    state = calibration.state()[:, :6]
+    state[0, 5] = 1.3
+    assert [s.slack for s in Calibration.restore(state).settings] == [1.3, 1.3]
+
+
+def test_inner_products_with_queries_of_another_kind_reach_the_recall(rng, monkeypatch):
+    monkeypatch.setattr("rankhash.vector_index._engine.FEW_PASSING", 0)
+    axes = rng.normal(size=(24, 24)) * np.logspace(0, -1.5, 24)
+    X = (rng.normal(size=(8000, 24)) @ axes * rng.lognormal(0, 0.5, (8000, 1))).astype(np.float32)
+    index = VectorIndex("dot", n_cells=64, bytes_per_vector=6, verbose=False).fit(X)
+    index.add(X)
+    Q = rng.normal(size=(200, 24)).astype(np.float32)
+    assert brute.recall(index.search(Q).ids, Q, X, "dot") >= 0.94
+
+
 def test_unlike_queries_go_farther_and_stored_ones_do_not():
     X = brute.clustered(5, 4000)
     index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=4, verbose=False).fit(X)

@@ -23,13 +23,20 @@ DEPTHS = (10, 100)
 MOST_CHOSEN = 256
 """Choices of settings that are remembered."""
 
+STATE_WIDTHS = (6, 7)
+"""Columns of a calibration in files, as they were before settings had a slack of their own, and as they are."""
+
 MARGIN = 0.2
 """Share of the missing recall that searches aim at beyond what was asked for, since queries are not stored vectors."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to search, and what it gave: the recall of the k nearest, and estimated nanoseconds per query."""
+    """One way to search, and what it gave: the recall of the k nearest, and estimated nanoseconds per query.
+
+    Candidates are re-ranked until their codes are farther away than ``slack`` times the last neighbour so far, in
+    squared distances; infinity (default): all are.
+    """
 
     k: int
     effort: float
@@ -37,6 +44,7 @@ class Setting:
     n_candidates: int
     recall: float
     cost: float
+    slack: float = float("inf")
 
     def between(self, other: Setting, recall: float) -> Setting:
         """The setting of that recall between this one and a farther one; log(1 - recall) is linear in log(effort)."""
@@ -51,21 +59,18 @@ class Reach:
     """How much farther searches go for queries unlike the stored vectors; see `_kernels.CellSearch`.
 
     ``beyond`` has a squared distance for each of DEPTHS. Queries whose last neighbour was found farther away are
-    compared with all vectors; 0: none are. Candidates are not re-ranked if their codes are farther away than ``slack``
-    times the last neighbour so far, in squared distances; infinity: all are.
+    compared with all vectors; 0: none are.
     """
 
     usual: float = 1.0
     far: float = 1.0
     growth: int = 0
     beyond: tuple[float, float] = (0.0, 0.0)
-    slack: float = float("inf")
 
     def search(self, setting: Setting) -> _kernels.CellSearch:
         """What the core is told."""
-        s = setting
-        far = (self.usual, self.far, self.growth, self.slack)
-        return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, *far)
+        s, far = setting, (self.usual, self.far, self.growth)
+        return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, *far, s.slack)
 
     def limit(self, k: int) -> float:
         """The squared distance of the last neighbour beyond which a query is compared with all vectors."""
@@ -105,26 +110,29 @@ class Calibration:
         return replace(best, k=k, effort=effort, n_candidates=n_candidates, cost=best.cost * more)
 
     def state(self) -> F64:
-        """An array ``(n_settings + 1, 6)`` for files; the first row is the reach."""
+        """An array ``(n_settings + 1, 7)`` for files; the first row is the reach. A slack of 0 is infinity."""
         reach = self.reach
-        slack = reach.slack if np.isfinite(reach.slack) else 0.0
-        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, slack]]
-        rows += [[s.k, s.effort, s.exponent, s.n_candidates, s.recall, s.cost] for s in self.settings]
+        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, 0.0, 0.0]]
+        for s in self.settings:
+            slack = s.slack if np.isfinite(s.slack) else 0.0
+            rows.append([s.k, s.effort, s.exponent, s.n_candidates, s.recall, s.cost, slack])
         return np.array(rows, np.float64)
 
     @classmethod
     def restore(cls, state: F64) -> Calibration:
-        """The calibration of a file."""
+        """The calibration of a file; one of six columns has a single slack, in the first row."""
+        if state.shape[1] == STATE_WIDTHS[0]:
+            state = np.column_stack([state, np.full(len(state), state[0, -1])])
         rows: list[Any] = state.tolist()
-        usual, far, growth, near, deep, slack = rows[0]
-        settings = (Setting(int(k), e, int(x), int(c), r, cost) for k, e, x, c, r, cost in rows[1:])
-        return cls(tuple(settings), Reach(usual, far, int(growth), (near, deep), slack or float("inf")))
+        usual, far, growth, near, deep, _, _ = rows[0]
+        settings = (Setting(int(k), e, int(x), int(c), r, t, s or float("inf")) for k, e, x, c, r, t, s in rows[1:])
+        return cls(tuple(settings), Reach(usual, far, int(growth), (near, deep)))
 
 
 def _between(settings: Sequence[Setting], recall: float) -> list[Setting]:
-    """Settings of the given recall between measured efforts with the same number of candidates."""
+    """Settings of the given recall between measured efforts with the same number of candidates and slack."""
     found = []
-    by_candidates = sorted(settings, key=lambda s: (s.n_candidates, s.effort))
-    for _, curve in groupby(by_candidates, key=lambda s: s.n_candidates):
+    ordered = sorted(settings, key=lambda s: (s.n_candidates, s.slack, s.effort))
+    for _, curve in groupby(ordered, key=lambda s: (s.n_candidates, s.slack)):
         found += [a.between(b, recall) for a, b in pairwise(curve) if a.recall < recall <= b.recall]
     return found

@@ -264,7 +264,7 @@ class Engine:
             setting = self.calibration.choose(k, recall)
             if share < 1:
                 wider = self.calibration.choose(max(k, min(int(k / share), 1 << 30)), recall)
-                setting = replace(wider, k=k, n_candidates=setting.n_candidates, recall=setting.recall)
+                setting = replace(setting, effort=wider.effort, exponent=wider.exponent)
         if options.n_probes is not None:
             setting = replace(setting, effort=float(options.n_probes), exponent=0)
         if options.n_candidates is not None:

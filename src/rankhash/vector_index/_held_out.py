@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _kernels
-from .._types import F32, I64, U8
+from .._types import F32, I64, U8, Flags
 from ._calibration import DEPTHS, Calibration, Reach
 from ._cells import Cells
 from ._rows import Rows
-from ._trial import EXPONENTS, MOST_GROWTH, Trial, calibrate
+from ._trial import EXPONENTS, FEW, MOST_GROWTH, Trial, calibrate
 
 N_LONELY, MOST_HIDDEN, HIDDEN_SHARE = 100, 100, 0.05
 """Number of stored vectors that are searched for without their nearest neighbours. Up to MOST_HIDDEN neighbours of each
@@ -33,8 +33,10 @@ USUAL, FAR, BEYOND, FEWEST_FAR = 0.9, 0.98, 1.2, 20
 """Searches go farther for queries more unlike than the share USUAL of the stored vectors, and as far as they ever go
 from BEYOND times what the share FAR has. Those are measured if FEWEST_FAR of the made-up queries are so far away."""
 
-
 LONELY = -1
+
+UNLIKE_PRODUCTS = (1, 3)
+"""Families of made-up queries that must be found by inner product: means of two vectors, and normal numbers."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,11 @@ class HeldOut:
         rng = np.random.default_rng(random_state)
         own = np.sort(rng.permutation(living)[: min(N_STORED, max(20, len(living) // 20))])
         queries, families = rows.take(own), np.zeros(len(own), np.int64)
-        if not cells.coder.product:
-            others, kinds = made_up(rows, living, rng)
-            queries = np.concatenate([queries, prepare(others)])
-            families, own = np.concatenate([families, kinds]), np.concatenate([own, np.full(len(kinds), -1)])
+        others, kinds = made_up(rows, living, rng)
+        if cells.coder.product:  # with distances, unlike queries are recognised and go farther; here all do
+            others, kinds = others[np.isin(kinds, UNLIKE_PRODUCTS)], kinds[np.isin(kinds, UNLIKE_PRODUCTS)]
+        queries = np.concatenate([queries, prepare(others)])
+        families, own = np.concatenate([families, kinds]), np.concatenate([own, np.full(len(kinds), -1)])
         depth = min(DEPTHS[-1] + 1, len(living))
         found, distances = _nearest(cells, rows, passing, queries, depth)
         copies = (found[families == 0] != own[families == 0, None]) & (distances[families == 0] == 0)
@@ -90,9 +93,10 @@ class HeldOut:
 
     def calibration(self, rows: _kernels.RowsView, on_step: Callable[[], None]) -> Calibration:
         """Settings and the recall that they reach, with candidates re-ranked by ``rows``."""
-        stored = self._trial(rows, self.families <= 0)
+        near = self.families <= 0 if not self.cells.coder.product else np.ones(len(self.families), bool)
+        stored, few = self._trial(rows, near), self._trial(rows, near & _every(near, FEW))
         if self.cells.coder.product:
-            return calibrate(stored, None, (0,), (), on_step)
+            return calibrate(stored, few, None, (0,), (), on_step)
         unlikeness = self.cells.coder.unlikeness(self.queries)
         usual, far = np.quantile(unlikeness[self.families == 0], (USUAL, FAR))
         far = max(BEYOND * float(far), 1e-30)
@@ -102,7 +106,7 @@ class HeldOut:
         beyond = [STRANGE * float(np.quantile(self.truth[self.families == 0, at], FAR)) for at in self._depths()]
         strangers = (self.families > 0) & (self.truth[:, self._depths()[0]] > beyond[0])
         strange = self._trial(rows, strangers) if strangers.sum() >= FEWEST_FAR and min(beyond) > 0 else None
-        return calibrate(stored, unlike, EXPONENTS, reaches, on_step, strange, (beyond[0], beyond[1]))
+        return calibrate(stored, few, unlike, EXPONENTS, reaches, on_step, strange, (beyond[0], beyond[1]))
 
     def _depths(self) -> list[int]:
         """The columns of the distances of the neighbours of DEPTHS, or the last ones that there are."""
@@ -118,7 +122,15 @@ class HeldOut:
 
         own, truth, families = self.own[chosen], self.truth[chosen], self.families[chosen]
         return Trial(
-            search, own, truth, families, coder.n_cells, coder.n_bytes, self.row_bytes, view.offsets is not None
+            search,
+            own,
+            truth,
+            families,
+            coder.n_cells,
+            coder.n_bytes,
+            self.row_bytes,
+            view.offsets is not None,
+            coder.product,
         )
 
     def microseconds(self, rows: _kernels.RowsView, how: _kernels.CellSearch) -> float:
@@ -147,6 +159,13 @@ def made_up(rows: Rows, living: I64, rng: np.random.Generator) -> tuple[F32, I64
     queries: F32 = np.concatenate([(a + b) / 2, a + b - c, center + noise, moved]).astype(np.float32)
     usable = np.abs(queries).max(axis=1) > 0
     return queries[usable], np.repeat(np.arange(1, 5), n)[usable]
+
+
+def _every(flags: Flags, n: int) -> Flags:
+    """Which of the flagged places to take, so that about n of them remain, spread evenly."""
+    step = max(1, int(flags.sum()) // n)
+    chosen: Flags = np.cumsum(flags) % step == 0
+    return chosen
 
 
 def _have_near_copies(distances: F32) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _files, hashers
 from .._types import Array
 from ..errors import FileFormatError
-from ._calibration import Calibration
+from ._calibration import STATE_WIDTHS, Calibration
 from ._cells import BLOCK, Cells
 from ._coder import Coder
 from ._engine import Engine
@@ -102,11 +102,11 @@ def coder_arrays(coder: Coder) -> dict[str, Array]:
 def restored_calibration(arrays: dict[str, Array]) -> Calibration:
     """The calibration of a file, checked."""
     state = arrays["calibration"]
-    fits = state.ndim == 2 and state.shape[1] == 6 and len(state) > 1 and bool(np.isfinite(state).all())
+    fits = state.ndim == 2 and state.shape[1] in STATE_WIDTHS and len(state) > 1 and bool(np.isfinite(state).all())
     _expect(fits, "its calibration does not fit")
     (usual, far, growth), settings = state[0, :3], state[1:]
     known = usual > 0 and far <= 1e9 * usual and growth in range(MOST_GROWTH + 1) and (state[0, 3:] >= 0).all()
-    known = known and (settings[:, [0, 3]] >= 1).all() and (settings[:, 1] >= 0).all()
+    known = known and (settings[:, 6:] >= 0).all() and (settings[:, [0, 3]] >= 1).all() and (settings[:, 1] >= 0).all()
     known = known and np.isin(settings[:, 2], EXPONENTS).all() and (settings[:, :4] < 2**31).all()
     _expect(bool(known), "its calibration does not fit")
     return Calibration.restore(state)

@@ -3,8 +3,7 @@
 ::
 
     exponent: the one that scans least for stored vectors
-    slack:    how much farther than the last neighbour codes are worth re-ranking
-    settings: growing effort, each with fewer and fewer candidates
+    settings: growing effort, each with fewer and fewer codes that are re-ranked
     reach:    the least with which queries unlike the stored vectors find as much as these
 """
 
@@ -21,8 +20,19 @@ from .._types import F32, F64, I64
 from ._calibration import DEPTHS, Calibration, Reach, Setting
 
 FIRST_EFFORT, EFFORT_GROWTH = 2.0, 2.0
-CANDIDATES_PER_NEIGHBOR = {10: (60.0, 30.0, 15.0, 8.0, 5.0, 3.0, 1.5), 100: (12.0, 6.0, 3.0, 1.5)}
-"""By k. Effort is measured with the most of them, then the other numbers with the efforts that may be chosen."""
+MOST_CANDIDATES = {10: 60.0, 100: 12.0}
+"""Candidates per neighbour, by k, with which efforts are measured."""
+
+NARROWER = {
+    10: ((30.0, 1.5), (30.0, 1.2), (15.0, 1.3), (15.0, 1.2), (15.0, 1.15), (15.0, 1.1), (15.0, 1.05)),
+    100: ((6.0, 1.5), (6.0, 1.2), (3.0, 1.3), (3.0, 1.15), (3.0, 1.1), (3.0, 1.05)),
+}
+"""Fewer candidates per neighbour, and slacks, by k. Where codes tell little, as in dense clusters, most candidates are
+re-ranked, elsewhere the slack ends it sooner: a fixed number would be too small for the former or large for the latter.
+"""
+
+FEWER = {10: (30.0, 15.0, 8.0, 5.0, 3.0, 1.5), 100: (6.0, 3.0, 1.5)}
+"""The same for inner products, which have no slack."""
 
 EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
 LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
@@ -34,14 +44,15 @@ MOST_PER_NEIGHBOR, LITTLE = 200.0, 0.002
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
 
-CODE_COST, CELL_COST, SYMBOL_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.03, 60.0, 2.0, 20.0, 0.1
-"""Nanoseconds per byte of code, per cell, per symbol of a cell's tables, per candidate, and per byte of its row."""
+CODE_COST, CELL_COST, SYMBOL_COST, HIT_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.03, 60.0, 2.0, 8.0, 60.0, 0.07
+"""Nanoseconds per byte of code, per cell, per symbol of a cell's tables, per code that is a candidate for a while, per
+candidate, and per byte of its row."""
+
+FEW = 100
+"""Stored vectors with which exponents and numbers of candidates are compared."""
 
 CAUTION = 1.0
 """Standard errors that recalls are lowered by."""
-
-SLACKS, SLACK_LOSS = (1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 2.0), 0.001
-"""The smallest slack is taken with which at most SLACK_LOSS of the recall is lost."""
 
 NO_REACH = Reach()
 
@@ -55,7 +66,7 @@ class Trial:
     ``own`` (n,) are the queries' own ids or -1, ``truth`` (n, k) true distances of their neighbours. A neighbour counts
     as found if its distance is at most that of the k-th true one, so that ties count. Of several ``families`` (n,) of
     queries the one with the lowest recall counts. ``own_tables`` says whether each cell has tables of its own,
-    ``slack`` how far candidates are re-ranked (see Reach).
+    ``product`` whether distances are inner products.
     """
 
     search: Search
@@ -66,32 +77,32 @@ class Trial:
     n_bytes: int
     row_bytes: int
     own_tables: bool = True
-    slack: float = float("inf")
+    product: bool = False
 
     def run(self, setting: Setting, reach: Reach = NO_REACH) -> Setting:
         """The setting with the recall, one standard error below its mean, and the cost that were measured."""
+        shares, cost = self.measured(setting, reach)
+        return replace(setting, recall=min(map(_cautious_mean, self._by_family(shares))), cost=cost)
+
+    def measured(self, setting: Setting, reach: Reach = NO_REACH) -> tuple[F64, float]:
+        """The share of true neighbours found per query, and estimated nanoseconds per query."""
         k, how = setting.k, reach.search(setting)
-        how = how._replace(k=k + 1, n_candidates=how.n_candidates + 1, slack=self.slack)
-        ids, distances, stats = self.search(how)
+        ids, distances, stats = self.search(how._replace(k=k + 1, n_candidates=how.n_candidates + 1))
         cell_cost = CELL_COST + (2 * self.n_bytes * SYMBOL_COST if self.own_tables else 0.0)
         cost = stats.codes * self.n_bytes * CODE_COST + stats.cells * cell_cost
-        cost += stats.candidates * (CANDIDATE_COST + self.row_bytes * ROW_BYTE_COST)
-        shares = _found(ids, distances, self.own, self.truth[:, :k])
-        recall = min(_cautious_mean(shares[self.families == family]) for family in np.unique(self.families))
-        return Setting(k, setting.effort, setting.exponent, setting.n_candidates, recall, cost / max(len(ids), 1))
+        cost += stats.hits * HIT_COST + stats.candidates * (CANDIDATE_COST + self.row_bytes * ROW_BYTE_COST)
+        return _found(ids, distances, self.own, self.truth[:, :k]), cost / max(len(ids), 1)
 
-    def least_slack(self, setting: Setting) -> float:
-        """The smallest slack that finds nearly as much as none."""
-        least = self.run(setting).recall - SLACK_LOSS
-        return next((s for s in SLACKS if replace(self, slack=s).run(setting).recall >= least), float("inf"))
+    def _by_family(self, shares: F64) -> list[F64]:
+        return [shares[self.families == family] for family in np.unique(self.families)]
 
-    def by_effort(self, k: int, exponent: int) -> list[Setting]:
-        """Settings of growing effort with the most candidates."""
+    def by_effort(self, k: int, exponent: int, enough: float = ENOUGH) -> list[Setting]:
+        """Settings of growing effort with the most candidates, up to a recall that is ``enough``."""
         curve, effort = [], FIRST_EFFORT
         while True:
-            setting = Setting(k, effort, exponent, int(k * CANDIDATES_PER_NEIGHBOR[k][0]), 0.0, 0.0)
+            setting = Setting(k, effort, exponent, int(k * MOST_CANDIDATES[k]), 0.0, 0.0)
             curve.append(self.run(setting))
-            if curve[-1].recall >= ENOUGH or effort >= self.n_cells * 2.0**exponent:
+            if curve[-1].recall >= enough or effort >= self.n_cells * 2.0**exponent:
                 return curve
             effort *= EFFORT_GROWTH
 
@@ -105,12 +116,19 @@ class Trial:
             settings.append(more)
         return settings[1:]
 
-    def by_candidates(self, most: Setting) -> list[Setting]:
-        """The same effort with fewer and fewer candidates, until a tenth of the recall is lost."""
+    def narrower(self, most: Setting) -> list[Setting]:
+        """The same effort with fewer and fewer codes that are re-ranked, until a tenth of the recall is lost.
+
+        The recall that each loses is measured query by query, which takes fewer queries than the recall itself.
+        """
+        all_found, _ = self.measured(most)
         settings = []
-        for per_neighbor in CANDIDATES_PER_NEIGHBOR[most.k][1:]:
-            n_candidates = int(np.ceil(most.k * per_neighbor))
-            settings.append(self.run(Setting(most.k, most.effort, most.exponent, n_candidates, 0.0, 0.0)))
+        ways = [(per, float("inf")) for per in FEWER[most.k]] if self.product else NARROWER[most.k]
+        for per_neighbor, slack in ways:
+            setting = replace(most, n_candidates=int(np.ceil(most.k * per_neighbor)), slack=slack)
+            shares, cost = self.measured(setting)
+            lost = min(map(_cautious_mean, self._by_family(shares - all_found)))
+            settings.append(replace(setting, recall=most.recall + min(lost, 0.0), cost=cost))
             if settings[-1].recall < 0.9 * most.recall:
                 break
         return settings
@@ -118,6 +136,7 @@ class Trial:
 
 def calibrate(
     stored: Trial,
+    few: Trial,
     unlike: Trial | None,
     exponents: Sequence[int],
     reaches: Sequence[Reach],
@@ -127,14 +146,14 @@ def calibrate(
 ) -> Calibration:
     """Settings for each k of DEPTHS that there are neighbours for.
 
-    ``stored`` has stored vectors as queries, ``unlike`` others that lie far from all centroids, ``strange`` others
-    whose neighbours are farther away than ``beyond``. ``reaches`` are tried in their order.
+    ``stored`` has stored vectors as queries, ``few`` some of them, with which exponents and candidates are compared;
+    ``unlike`` has others that lie far from all centroids, ``strange`` others whose neighbours are farther away than
+    ``beyond``. ``reaches`` are tried in their order.
     """
-    curves = [stored.by_effort(DEPTHS[0], exponent) for exponent in exponents]
-    exponent = min((_at(curve, HIGH_RECALL) for curve in curves), key=lambda s: s.cost).exponent
-    slack = stored.least_slack(curves[exponents.index(exponent)][-1]) if reaches else stored.slack
-    stored = replace(stored, slack=slack)
-    unlike, strange = (trial and replace(trial, slack=slack) for trial in (unlike, strange))
+    exponent = exponents[0]
+    if len(exponents) > 1:
+        curves = [few.by_effort(DEPTHS[0], exponent, HIGH_RECALL) for exponent in exponents]
+        exponent = min((_at(curve, HIGH_RECALL) for curve in curves), key=lambda s: s.cost).exponent
     on_step()
     settings: list[Setting] = []
     for k in DEPTHS:
@@ -143,9 +162,9 @@ def calibrate(
             settings += curve + stored.deeper(curve[-1])
             for setting, farther in pairwise([*curve, curve[-1]]):
                 if farther.recall >= LEAST_RECALL or setting is curve[-1]:
-                    settings += stored.by_candidates(setting)
+                    settings += few.narrower(setting)
             on_step()
-    measured = Calibration(tuple(settings), Reach(slack=slack))
+    measured = Calibration(tuple(settings), Reach())
     if unlike is None and strange is None:
         return measured
     depths = [k for k in DEPTHS if k <= stored.truth.shape[1]]
@@ -154,7 +173,7 @@ def calibrate(
     reach = reaches[0] if unlike is None else next(enough, reaches[-1])
     if strange is not None and not all(strange.run(s, reach).recall >= min(s.recall, least) for s, least in goals):
         reach = replace(reach, beyond=beyond)
-    return Calibration(measured.settings, replace(reach, slack=slack))
+    return Calibration(measured.settings, reach)
 
 
 def _at(curve: list[Setting], recall: float) -> Setting:
