@@ -30,6 +30,7 @@ def soak(results: Results) -> str:
     ]
     lines += ["", "| what | how often |", "|---|--:|", f"| kills | {row['kills']} |"]
     lines.append(f"| starts that failed | {row['starts_that_failed']} |")
+    lines += [f"| compactions {what} | {count} |" for what, count in row["compactions"].items()]
     lines += [f"| {name} | {count:,} |" for name, count in row["counts"].items()]
     lost = len(row["failures"])
     lines.append(f"| **lost, partial, damaged or wrong** | **{lost}** |")

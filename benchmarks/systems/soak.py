@@ -1,7 +1,8 @@
-"""Two servers of one collection for a long time: writers, readers, filters, kills, and a full disk.
+"""Two servers of one collection for a long time: writers, readers, filters, kills, compaction, and a full disk.
 
 Both servers change the same file. One is killed with SIGKILL at random moments and started again; the other one lives
-until the end, and its memory is watched. For a while the disk is full. A request that was not acknowledged must have
+until the end, and its memory is watched. A third process compacts the file now and then, since replaced and deleted
+items would fill the disk. For a while the disk is full. A request that was not acknowledged must have
 been done whole or not at all; at the end the file must hold exactly what was acknowledged.
 """
 
@@ -12,8 +13,10 @@ import random
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +27,7 @@ from harness.results import Facts, Row
 from harness.running import Run
 from rankhash import Collection
 from systems._soak_clients import Ledger, Load, Tally, vectors_of
-from systems._soak_servers import ServerProcess
+from systems._soak_servers import PROGRAM, ServerProcess
 
 SEED = 0
 
@@ -49,6 +52,8 @@ class Sizes:
 
 FULL = Sizes(3600, 256, 15_000, 1500, 25.0, 400 << 20, 0.05)
 QUICK = Sizes(10, 16, 500, 60, 2.0, 32 << 20, 0.01)
+COMPACTIONS = 24
+"""How often the file is compacted"""
 DISK_FULL = (0.4, 0.45)
 """From when to when the disk is full, as shares of the time"""
 
@@ -165,6 +170,7 @@ class _Watch:
     path: Path
     kills: int = 0
     failed_starts: int = 0
+    compactions: Counter[str] = field(default_factory=Counter)
     codes: list[int] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
     file_megabytes: list[float] = field(default_factory=list)
@@ -177,13 +183,16 @@ class _Watch:
             (begin, lambda: self.disk.fill(both)),
             (end, lambda: self.disk.free(both)),
         ]
-        next_kill, next_look = self._pause(rng), 0.0
+        next_kill, next_look, next_compaction = self._pause(rng), 0.0, self.sizes.seconds / COMPACTIONS
         while (now := time.monotonic() - began) < self.sizes.seconds:
             if events and now >= events[0][0]:
                 events.pop(0)[1]()
             if now >= next_look:
                 self._look(steady)
                 next_look = now + self.sizes.seconds / 200
+            if now >= next_compaction:
+                self._compact()
+                next_compaction = now + self.sizes.seconds / COMPACTIONS
             if killed.is_running and now >= next_kill and now < 0.98 * self.sizes.seconds:
                 killed.kill()
                 self.kills += 1
@@ -195,6 +204,11 @@ class _Watch:
             time.sleep(0.05)
         if not killed.is_running and not killed.start():
             self.failed_starts += 1
+
+    def _compact(self) -> None:
+        command = [sys.executable, "-c", PROGRAM, "compact", str(self.path)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        self.compactions["refused" if done.returncode else "done"] += 1
 
     def _pause(self, rng: random.Random) -> float:
         return rng.uniform(0.2, 1.8) * self.sizes.between_kills
@@ -215,6 +229,7 @@ def _facts(sizes: Sizes, watch: _Watch, tally: Tally) -> Facts:
         "full_disk": "a file system without space" if watch.disk.mounted else "files that may not grow",
         "kills": watch.kills,
         "starts_that_failed": watch.failed_starts,
+        "compactions": dict(sorted(watch.compactions.items())),
         "counts": dict(sorted(tally.counts.items())),
         "requests": {kind: len(some) for kind, some in times.items()},
         "p50_ms": {kind: round(float(np.quantile(some, 0.5)), 1) for kind, some in times.items()},
