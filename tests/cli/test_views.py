@@ -1,4 +1,4 @@
-"""``--view`` of add and search: a collection of pictures that texts find."""
+"""``--view`` of add, search and encode: a collection of pictures that texts find."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rankhash import CCAITQ, Collection
+from rankhash import CCAITQ, ITQ, Collection
 from rankhash.cli import main
 
 
@@ -54,3 +54,27 @@ def test_wrong_views_are_one_sentence(items, args, sentence):
     done = run("search", file, *given)
     assert done.exit_code == 2
     assert sentence in done.output
+
+
+def test_vectors_of_a_view_are_encoded(items):
+    file, out = items / "items.rankhash", items / "codes.npy"
+    assert run("encode", file, items / "text.npy", "--out", out, "--view", "text").exit_code == 0
+    with Collection.open(file) as collection:
+        wanted = collection.hasher.encode(np.load(items / "text.npy"), view="text")
+    np.testing.assert_array_equal(np.load(out), wanted)
+
+
+def test_a_hasher_of_one_view_has_no_view_to_encode(items):
+    hasher = ITQ(4, random_state=0).fit(np.load(items / "text.npy"))
+    hasher.save(items / "itq.safetensors")
+    done = run("encode", items / "itq.safetensors", items / "text.npy", "--out", items / "c.npy", "--view", "text")
+    assert done.exit_code == 2
+    assert "ITQ has no views; leave out --view." in done.output
+
+
+def test_info_lists_the_views(items):
+    with Collection.open(items / "items.rankhash") as collection:
+        collection.hasher.save(items / "hasher.safetensors")
+    for file in ("items.rankhash", "hasher.safetensors"):
+        assert json.loads(run("info", items / file, "--json").output)["views"] == {"picture": 7, "text": 5}
+        assert "picture 7, text 5" in run("info", items / file).output

@@ -67,7 +67,8 @@ def show(facts: dict[str, Any], *, as_json: bool) -> None:
         return
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+        parts = [f"{key} {part}" for key, part in value.items()] if isinstance(value, dict) else value
+        shown = ", ".join(map(str, parts)) if isinstance(parts, (list, tuple)) else value
         click.echo(f"{name:<{width}}  {'-' if shown is None or shown == '' else shown}")
 
 
@@ -103,6 +104,26 @@ def hasher_of(path: str) -> Hasher:
         if collection.hasher is None:
             raise click.UsageError(f"{path} has no hasher; it compares vectors themselves.")
         return collection.hasher
+
+
+def view_of(hasher: Hasher, view: str | None) -> Hasher:
+    """The hasher of one view, by its name; the hasher itself if no view is named."""
+    from ..hashers import ViewHasher
+
+    if view is None:
+        return hasher
+    if not isinstance(hasher, ViewHasher):
+        raise click.UsageError(f"{type(hasher).__name__} has no views; leave out --view.")
+    return hasher.view_hasher(view)
+
+
+def views_of(hasher: Hasher | None) -> dict[str, Any]:
+    """The row ``views`` of a hasher of several views: names with numbers of features; nothing for other hashers."""
+    from ..hashers import ViewHasher
+
+    if not isinstance(hasher, ViewHasher):
+        return {}
+    return {"views": dict(zip(hasher.views_, hasher.n_features_, strict=True))}
 
 
 def parse_ids(names: Sequence[str], *, text: bool) -> list[int | str]:

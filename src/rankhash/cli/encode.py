@@ -18,14 +18,16 @@ HEADER_BYTES = 128
     epilog=_common.examples(
         "rankhash encode hasher.safetensors vectors.npy --out codes.npy",
         "rankhash encode items.rankhash more.parquet --out codes.npy --key vector",
+        "rankhash encode hasher.safetensors texts.npy --out codes.npy --view text",
     )
 )
 @click.argument("hasher", type=_common.existing)
 @click.argument("vectors", type=str)
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The .npy file to write the codes to.")
+@_common.view_option
 @_common.key_option
 @_common.as_json_option
-def command(hasher: str, vectors: str, out: str, key: str | None, as_json: bool) -> None:
+def command(hasher: str, vectors: str, out: str, view: str | None, key: str | None, as_json: bool) -> None:
     """Write the codes of the vectors in the file VECTORS. HASHER is a hasher file or a collection.
 
     The codes are an array of bytes of the shape (n, n_bytes). The file is read block by block, so it may be larger than
@@ -33,7 +35,7 @@ def command(hasher: str, vectors: str, out: str, key: str | None, as_json: bool)
     """
     if not out.endswith(".npy"):
         raise InvalidInputError(f"{out} must end with .npy")
-    method, data = _common.hasher_of(hasher), open_vectors(vectors, key)
+    method, data = _common.view_of(_common.hasher_of(hasher), view), open_vectors(vectors, key)
     done, n_bytes = 0, method.layout_.n_bytes
     with (
         written_whole(out) as temporary,

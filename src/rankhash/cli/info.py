@@ -22,7 +22,7 @@ def _collection_facts(path: str) -> dict[str, Any]:
     from ..collection import Collection
 
     with Collection.open(path) as collection:
-        return {"kind": "Collection", **asdict(collection.stats())}
+        return {"kind": "Collection", **asdict(collection.stats()), **_common.views_of(collection.hasher)}
 
 
 def _hasher_facts(path: str) -> dict[str, Any]:
@@ -36,4 +36,5 @@ def _hasher_facts(path: str) -> dict[str, Any]:
         "arity": layout.arity,
         "bits": layout.bits,
         "n_features": int(hasher.n_features_in_),
+        **_common.views_of(hasher),
     }

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from rankhash import CCAITQ, Collection
 from rankhash.server import Settings
 
 from ..serving import serving
@@ -168,6 +169,30 @@ def test_text_is_searched_for_where_there_is_an_encoder(visit, collections):
         page.reload()
         expect(page.locator(".found .id").first).to_have_text("3")
         expect(page.locator("#kind")).to_have_value("text")
+
+
+def test_a_text_finds_items_of_another_view(visit):
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(60, 4))
+    pictures, texts = ((latent @ rng.normal(size=(4, d))).astype(np.float32) for d in (7, 5))
+    hasher = CCAITQ(n_bits=32, random_state=0).fit({"picture": pictures, "text": texts})
+    with Collection.create(":memory:", hasher) as items:
+        items.add(pictures, view="picture")
+        wanted = items.search(texts[7:8], 3, view="text").ids[0]
+        settings = Settings(text_encoder=lambda typed: np.stack([texts[int(text)] for text in typed]))
+        with serving({"items": items}, settings) as client:
+            page = visit(f"http://127.0.0.1:{client.port}").page
+            ready(page)
+            expect(page.locator("#view")).to_be_hidden()
+            page.get_by_label("Search by").select_option("text")
+            expect(page.get_by_label("View of the text")).to_have_value("text")
+            page.get_by_label("Text", exact=True).fill("7")
+            page.keyboard.press("Enter")
+            for place in range(3):
+                expect(page.locator("button.found .name").nth(place)).to_have_text(str(wanted[place]))
+            expect(page).to_have_url(re.compile("view=text"))
+            page.reload()
+            expect(page.locator("button.found .name").first).to_have_text(str(wanted[0]))
 
 
 def test_recall_by_candidates_is_what_re_ranking_them_finds(shown, collections):

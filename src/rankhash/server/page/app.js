@@ -49,8 +49,8 @@ async function start() {
 }
 
 /** Ask for what was typed; an integer may also be the name of an item. */
-function ask({ id, text }) {
-  if (text) navigate({ text, id: null });
+function ask({ id, text, view }) {
+  if (text) navigate({ text, view, id: null });
   else navigate({ id: parseId(id), text: "" });
 }
 
@@ -74,7 +74,7 @@ async function go(wanted, item) {
   byId("to-duplicates").setAttribute("aria-pressed", String(state.duplicates !== null));
   if (state.duplicates !== null) return undefined;
   showControls();
-  const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank") };
+  const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "view", "k", "radius", "where", "scoring", "rerank") };
   const open = state.id === null && !state.text;
   const loading = questions.browse === drawn.browse ? true : load();
   if (open && !(await loading)) return undefined;
@@ -100,6 +100,7 @@ function usable(wanted) {
   const collection = known.collections.find(({ name }) => name === next.collection);
   if (!collection) return next;
   if (!collection.text) next.text = "";
+  if (!next.text || !collection.views.includes(next.view)) next.view = "";
   if (!offered(collection, next).includes(next.scoring)) next.scoring = DEFAULTS.scoring;
   if (!collection.rerank) next.rerank = null;
   if (known.limits?.k) next.k = Math.min(next.k, known.limits.k);
@@ -153,7 +154,7 @@ async function search(item) {
     browse.mark(state.id);
   }
   const asked = state;
-  const wanted = key("collection", "id", "text", "k", "radius", "where", "scoring", "rerank");
+  const wanted = key("collection", "id", "text", "view", "k", "radius", "where", "scoring", "rerank");
   results.busy(true);
   try {
     await searching((signal) => answer(asked, item, signal, wanted));
@@ -167,10 +168,10 @@ async function search(item) {
 
 /** Two questions, so that the time taken is that of the search alone: what is near, then what the whole looks like. */
 async function answer(asked, item, signal, wanted) {
-  const { collection, text, id, k, radius, where, scoring, rerank } = asked;
+  const { collection, text, view, id, k, radius, where, scoring, rerank } = asked;
   const type = typeof id === "string" && api.looksWhole(id) ? "string" : "";
   const query = text ? { text } : item ?? await api.item(collection, id, type, signal);
-  const question = { ...(text ? { text } : { id: query.id }), k, radius, where: where || null, scoring, rerank };
+  const question = { ...(text ? { text, view: view || null } : { id: query.id }), k, radius, where: where || null, scoring, rerank };
   const found = await api.search(collection, { ...question, metadata: true, symbols: true }, signal);
   if (signal.aborted) return;
   const { store_vectors, n_items, hasher } = current();

@@ -9,7 +9,7 @@ const TOLD = {
   asymmetric: "The query keeps its real-valued scores",
 };
 
-/** The form; `change(part)` is called with what changed in the state, `ask({id} or {text})` with what was typed. */
+/** The form; `change(part)` is called with what changed in the state, `ask({id} or {text, view})` with what was typed. */
 export class Controls {
   constructor({ change, ask }) {
     this.change = change;
@@ -17,7 +17,7 @@ export class Controls {
       event.preventDefault();
       if (document.activeElement === byId("where")) return this.filter();
       const typed = byId("query").value.trim();
-      if (typed) ask(byId("kind").value === "text" ? { text: typed } : { id: typed });
+      if (typed) ask(byId("kind").value === "text" ? { text: typed, view: byId("view").value } : { id: typed });
     });
     byId("kind").addEventListener("change", () => this.label());
     byId("where").addEventListener("change", () => this.filter());
@@ -43,6 +43,7 @@ export class Controls {
     if (!collection.text) byId("kind").value = "id";
     else if (state.text) byId("kind").value = "text";
     else if (state.id !== null) byId("kind").value = "id";
+    this.views(collection.views, state.view);
     this.label();
     byId("query").value = state.text || (state.id === null ? "" : String(state.id));
     byId("where").value = state.where;
@@ -64,6 +65,12 @@ export class Controls {
     const inputs = () => [...byId("scoring").querySelectorAll("input")];
     if (inputs().map((input) => input.value).join() !== scorings.join()) byId("scoring").replaceChildren(...scorings.map(segment));
     for (const input of inputs()) input.checked = input.value === chosen;
+  }
+
+  /** Offer the views that a text may be of: that of the state, else the one called "text", else the first. */
+  views(names, chosen) {
+    byId("view").replaceChildren(...names.map((name) => el("option", { value: name }, name)));
+    if (names.length) byId("view").value = [chosen, "text", names[0]].find((name) => names.includes(name));
   }
 
   /** Suggest a filter over fields that are there. */
@@ -97,6 +104,7 @@ export class Controls {
   label() {
     const text = byId("kind").value === "text";
     byId("query-label").textContent = text ? "Text" : "Item id";
+    byId("view").hidden = !text || byId("view").options.length === 0;
   }
 
   filter() {

@@ -3,14 +3,14 @@
 import { looksWhole } from "./api.js";
 
 export const DEFAULTS = Object.freeze({
-  collection: "", id: null, text: "", k: 10, radius: null, where: "", scoring: "auto", rerank: null, offset: 0, duplicates: null,
+  collection: "", id: null, text: "", view: "", k: 10, radius: null, where: "", scoring: "auto", rerank: null, offset: 0, duplicates: null,
 });
 
 /** The state of an address' query; whatever cannot be read is as if it were not there. */
 export function read(query) {
   const given = new URLSearchParams(query);
   const state = { ...DEFAULTS };
-  for (const name of ["collection", "text", "where", "scoring"]) state[name] = given.get(name) ?? DEFAULTS[name];
+  for (const name of ["collection", "text", "view", "where", "scoring"]) state[name] = given.get(name) ?? DEFAULTS[name];
   state.k = whole(given.get("k"), 1) ?? DEFAULTS.k;
   state.rerank = whole(given.get("rerank"), 1);
   state.offset = whole(given.get("offset"), 0) ?? 0;
