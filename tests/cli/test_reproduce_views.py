@@ -40,6 +40,8 @@ def test_the_report_has_both_directions_and_databases(wiki):
     assert "none of which was learned from" in page
     assert page.count("<svg class=plot") == 2 * 2 * 2  # precision over recall: databases, directions, lengths
     assert "90 training items, 30 queries" in text
+    for report in (page, text):
+        assert "its expected value over all orders of the ties" in report
 
 
 def test_numbers_of_the_report_are_those_of_the_raw_results(wiki):

@@ -18,11 +18,12 @@ from .tables import html_table, markdown_table
 from .view_runs import DATABASES, FIRST, VIEW_METHODS, ViewExperiment
 
 TITLE = "Rank-order hash codes across views"
-LEAD = """<p>Items have a row in every view, such as a picture and a text. Methods learn from the training items and
+PROTOCOL = """Items have a row in every view, such as a picture and a text. Methods learn from the training items and
 their labels. The queries are the test items: one of their views is encoded and searched among the codes of another.
 Items that share a label with the query are relevant. The database is either the training items, whose codes were
 learned from their labels, or the test items, of which nothing is known but their vectors. Numbers are means over the
-seeds. Codes at equal Hamming distance are tied: every number is its expected value over all orders of the ties.</p>
+seeds. Codes at equal Hamming distance are tied: every number is its expected value over all orders of the ties."""
+LEAD = f"""<p>{PROTOCOL}</p>
 <p class="soft">Click a method to hide or show it in all figures.</p>"""
 METRICS = {
     "map": Metric("Mean average precision over the whole database", lambda row: row["map"]),
@@ -109,12 +110,12 @@ def _sizes(experiment: ViewExperiment, rows: Sequence[Row]) -> str:
 
 
 def _markdown(known: Sequence[tuple[ViewExperiment, list[Row]]], names: Sequence[str]) -> str:
-    parts = ["# Results across views"]
+    parts = ["# Results across views", PROTOCOL]
     for experiment, rows in known:
         parts += [f"## {experiment.data.name}", _sizes(experiment, rows)]
         for database, title, place in _sections(rows):
             for key, metric in METRICS.items():
                 found = view_curves(rows, database, place, key)
-                parts.append(f"### {title}: {metric.title}")
+                parts.append(f"### {title}. {metric.title}")
                 parts.append(markdown_table(found, metric, names, sorted(experiment.lengths), "bits"))
     return "\n\n".join(parts) + "\n"
