@@ -189,7 +189,7 @@ def labels() -> Any:
     X, y = load_digits(return_X_y=True)
     base, queries, classes, wanted = train_test_split(X, y, test_size=300, random_state=0)
     found = []
-    labelled = JRSH(10, features="rbf", n_anchors=300, random_state=0).fit(base, classes)
+    labelled = JRSH(n_bits=30, random_state=0).fit(base, classes)
     for hasher in (JRSH(10, 8, random_state=0).fit(base), labelled):
         index = FlatIndex(hasher.layout_)
         index.add(hasher.encode(base))

@@ -41,7 +41,7 @@ METHODS: dict[str, Callable[[int, int], Hasher]] = {
     "KSH": lambda bits, seed: KSH(bits, random_state=seed),
     "KSH, 1000 labels": lambda bits, seed: KSH(bits, max_points=1000, random_state=seed),
     "SDH": lambda bits, seed: SDH(bits, random_state=seed),
-    "JRSH": lambda bits, seed: JRSH(bits // 3, random_state=seed),
+    "JRSH": lambda bits, seed: JRSH(bits // 3, features="linear", random_state=seed),
     "JRSH, rbf": lambda bits, seed: JRSH(bits // 3, features="rbf", random_state=seed),
 }
 

@@ -278,6 +278,7 @@ def test_few_labelled_points_get_more_noise_than_many(monkeypatch):
     monkeypatch.setattr(JointLearner, "learn", spied)
     points = np.random.default_rng(0).normal(size=(2000, 8))
     for n in (100, 2000):
-        JRSH(4, n_steps=1, random_state=0).fit(points[:n], np.arange(n) % 3)
+        JRSH(4, features="linear", n_steps=1, random_state=0).fit(points[:n], np.arange(n) % 3)
+    JRSH(4, n_steps=1, random_state=0).fit(points, np.arange(2000) % 3)  # 1000 RBF features
     JRSH(4, n_steps=1, noise=0.07, random_state=0).fit(points[:100], np.arange(100) % 3)
-    assert noises == pytest.approx([0.35 * np.sqrt(8 / 100), 0.05, 0.07])
+    assert noises == pytest.approx([0.7 * np.sqrt(8 / 100), 0.05, 0.7 * np.sqrt(1 / 2), 0.07])

@@ -81,6 +81,12 @@ def test_auto_arity_follows_what_is_known_and_keeps_the_size_asked_for():
         assert (known.bits, known.arity, unknown.bits, unknown.arity) == (bits, arity, bits, 2)
 
 
+def test_auto_features_are_kernel_values_with_classes_only():
+    assert JRSH(4, **FAST).fit(X, Y).anchors_ is not None
+    assert JRSH(4, **FAST).fit(X).anchors_ is None
+    assert JRSH(4, features="linear", **FAST).fit(X, Y).anchors_ is None
+
+
 def test_classes_with_rbf_features_are_found():
     hasher = JRSH(10, features="rbf", n_anchors=200, n_steps=150, random_state=0).fit(DIGITS[:1200], DIGIT[:1200])
     codes = hasher.transform(DIGITS)
@@ -200,7 +206,7 @@ def test_the_course_of_learning_is_drawn(tmp_path):
     [
         ({"arity": "seven"}, "arity must be an integer from 2 to 16 or 'auto'"),
         ({"target": "recall"}, "target must be 'ranking' or 'radius'"),
-        ({"features": "cubic"}, "features must be 'linear' or 'rbf'"),
+        ({"features": "cubic"}, "features must be 'auto' or 'linear' or 'rbf'"),
         ({"radius": -1}, "radius must be an integer"),
         ({"n_steps": 0}, "n_steps must be an integer"),
         ({"noise": -1}, "noise must be a number"),

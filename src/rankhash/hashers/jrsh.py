@@ -25,9 +25,9 @@ from ._joint.check import HeldOut, check_lines, take_better
 from ._joint.data import joint_training
 from ._joint.learner import JointLearner
 from ._joint.lists import MIN_POINTS, NearestLists
-from ._joint.model import JointModel, new_model
+from ._joint.model import JointModel, recipe_model
 from ._joint.objectives import radius_objective, ranking_objective
-from ._joint.schedule import CLASS_ARITIES, CLASSES, MAX_FULL_BATCH, ROTATED, Recipe, Schedule, recipe_for
+from ._joint.schedule import CLASS_ARITIES, CLASSES, MAX_FULL_BATCH, ROTATED, Recipe, Schedule, features_for, recipe_for
 from .base import Arrays
 from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, one_blas_thread, symbols_of
 from .progress import FitProgress
@@ -46,7 +46,7 @@ class JRSH(SymbolReport, KernelHasher):
     Symbols are made soft, p = softmax(sharpness · scores), so that the agreement of two points, the expected number of
     equal symbols, is differentiable. Learning maximises an objective that ranks similar pairs first, while symbols
     become hard. Without labels, learning starts from the codes of ITQ, and ``report`` compares the learned codes with
-    these on held-out vectors. With classes, ``features="rbf"`` makes codes far better.
+    these on held-out vectors. With classes, it learns from RBF features, which make codes far better.
 
     The pairs come from ``fit(X, y)`` (class labels, also multi-label), from ``fit(X, similarity=...)`` (given pairs),
     or else from the distances of the vectors (``n_neighbors``).
@@ -68,10 +68,10 @@ class JRSH(SymbolReport, KernelHasher):
     radius
         Radius of that ball in symbols, 2 by default.
     features
-        ``"linear"``, the default: projections of the vectors. ``"rbf"``: projections of whitened RBF features, which
-        separate classes better and make encoding slower.
+        ``"linear"``: projections of the vectors. ``"rbf"``: projections of whitened RBF features, which separate
+        classes better and make encoding slower. ``"auto"``, the default, takes ``"rbf"`` if ``fit`` is given classes.
     n_anchors
-        Number of RBF features, 1000 by default.
+        Number of RBF features. None, the default, takes one per 30 vectors, at least 1000 and at most 2000.
     n_neighbors
         Without labels, a vector has this many similar vectors on average. None, the default, takes 50, or one in 200 of
         more than 10 000 vectors. With more than 1500 vectors, locally close ones count as well.
@@ -84,7 +84,7 @@ class JRSH(SymbolReport, KernelHasher):
         Standard deviation of the noise on the training points in every step, which prevents overfitting, in units of
         the typical standard deviation; without labels (linear features), of the standard deviation of similar vectors
         along an axis. None, the default, takes 0.2, in that last case 0.43. With classes it takes
-        0.35 √(features / vectors), at least 0.05 and at most 0.5.
+        0.7 √(features / vectors), at least 0.05 and at most 0.7.
     max_points
         Largest number of vectors to learn from, 1 000 000 by default; of more, or of more than 2²⁸ numbers, a random
         sample. Without labels at most 200 000 are used, since the mini-batches of all steps hold hardly more.
@@ -142,8 +142,8 @@ class JRSH(SymbolReport, KernelHasher):
         n_bytes: int | None = None,
         target: str = "ranking",
         radius: int = 2,
-        features: str = "linear",
-        n_anchors: int = 1000,
+        features: str = "auto",
+        n_anchors: int | None = None,
         n_neighbors: int | None = None,
         n_steps: int | None = None,
         batch_size: int = 1024,
@@ -169,16 +169,15 @@ class JRSH(SymbolReport, KernelHasher):
 
     def _check_parameters(self) -> None:
         check_choice("target", self.target, ("ranking", "radius"))
-        check_choice("features", self.features, ("linear", "rbf"))
+        check_choice("features", self.features, ("auto", "linear", "rbf"))
         check_integer("radius", self.radius, 0, 4096)
-        check_integer("n_anchors", self.n_anchors, 2, 100_000)
         check_integer("batch_size", self.batch_size, 16, 20_000)
         check_integer("max_points", self.max_points, 3, 2**31 - 1)
         check_verbose(self.verbose)
-        if self.n_steps is not None:
-            check_integer("n_steps", self.n_steps, 1, 10_000_000)
-        if self.n_neighbors is not None:
-            check_integer("n_neighbors", self.n_neighbors, 1, 2**31 - 1)
+        most = {"n_anchors": (2, 100_000), "n_steps": (1, 10_000_000), "n_neighbors": (1, 2**31 - 1)}
+        for name, limits in most.items():
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), *limits)
         if self.noise is not None:
             check_number("noise", self.noise, 0, 1e6)
         check_callback(self.callback)
@@ -229,14 +228,15 @@ class JRSH(SymbolReport, KernelHasher):
 
     def _continue(self, training: Training, rng: np.random.RandomState, layout: CodeLayout, part: int) -> Arrays:
         """The arrays after n_steps / ``part`` steps of the model so far, or of a new one."""
-        recipe = recipe_for(training, layout.arity, self.features, self.target)
+        features = features_for(training, self.features)
+        recipe = recipe_for(training, layout.arity, features, self.target)
         check = part == 1 and recipe.metric and self.target == "ranking"
         joint = joint_training(training, rng, self.max_points, self.n_neighbors, check=check)
         draws = new_generator(rng)
-        n_anchors = self.n_anchors if self.features == "rbf" else None
         model, source = self._model, joint.source
         if model is None:
-            model = new_model(joint, layout, n_anchors, rng, draws, rotated=recipe is ROTATED)
+            n_anchors = self.n_anchors if features == "rbf" else 0
+            model = recipe_model(joint, layout, recipe, n_anchors, rng, draws)
         points, start = model.points(joint.vectors), model.learner.copy()
         sampler = BatchSampler(source, self.batch_size if len(points) > MAX_FULL_BATCH else MAX_FULL_BATCH, draws)
         if self.target == "radius":

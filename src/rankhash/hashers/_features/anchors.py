@@ -33,7 +33,7 @@ STATISTICS_POINTS = 100_000
 """Size of the random sample that gives the mean and the whitening of the features of larger training sets."""
 
 RIDGE = 0.01
-"""Ridge of the whitening, relative to the mean variance of the features."""
+"""Default ridge of the whitening, relative to the mean variance of the features."""
 
 MAX_SQUARE = np.float32(1e4)
 """Scaled squared distances are clipped here; exp(-1e4) is 0."""
@@ -51,7 +51,9 @@ class RBFAnchors:
     n_anchors
         Number of anchors, 300 by default; all fitted vectors if there are fewer.
     whiten
-        Whether features are multiplied by (C + 0.01 · mean variance)^-½, with C their covariance. False by default.
+        Whether features are multiplied by (C + ridge · mean variance)^-½, with C their covariance. False by default.
+    ridge
+        Ridge of the whitening, 0.01 by default.
     gamma
         Width of the kernel, 2 by default.
     random_state
@@ -90,10 +92,17 @@ class RBFAnchors:
     whitening_: F32 | None
 
     def __init__(
-        self, n_anchors: int = 300, *, whiten: bool = False, gamma: float = 2.0, random_state: Any = None
+        self,
+        n_anchors: int = 300,
+        *,
+        whiten: bool = False,
+        ridge: float = RIDGE,
+        gamma: float = 2.0,
+        random_state: Any = None,
     ) -> None:
         self.n_anchors = n_anchors
         self.whiten = whiten
+        self.ridge = ridge
         self.gamma = gamma
         self.random_state = random_state
 
@@ -119,7 +128,7 @@ class RBFAnchors:
             covariance += block.T @ block
         variances, axes = np.linalg.eigh(covariance / len(rows))
         variances = np.maximum(variances, 0)
-        roots = np.sqrt(variances + max(RIDGE * variances.mean(), np.finfo(np.float64).tiny))
+        roots = np.sqrt(variances + max(self.ridge * variances.mean(), np.finfo(np.float64).tiny))
         whitening: F64 = (axes / roots) @ axes.T
         return whitening.astype(np.float32)
 

@@ -26,7 +26,7 @@ from .labels import SIMILAR
 from .lists import NearestLists
 from .objectives import Objective
 from .schedule import Schedule
-from .soft_codes import CONSTANT_FEATURE, Adam, SoftCodes, with_constant
+from .soft_codes import CONSTANT_FEATURE, Adam, Noise, SoftCodes, with_constant
 
 MAX_ROTATED, N_ROTATIONS = 20_000, 50
 """Largest number of points that the rotation of ITQ is learned from, and the number of its updates."""
@@ -86,11 +86,12 @@ class JointLearner:
         the objective of every step.
         """
         records = Records(RECORD, schedule.n_steps, callback)
+        noise = Noise(rng, x.shape[1]) if schedule.noise else None
         for step in range(schedule.n_steps):
             batch = sampler.draw()
             points = with_constant(x[batch.rows])
-            if schedule.noise:
-                points[:, :-1] += np.float32(schedule.noise) * rng.standard_normal(points[:, :-1].shape, np.float32)
+            if noise is not None:
+                points[:, :-1] += np.float32(schedule.noise) * noise.draw(len(points))
             value = self._step(points, batch.labels, objective, lists, schedule, step)
             if records.is_due(step):
                 quality = self._quality(points, batch.similarity)

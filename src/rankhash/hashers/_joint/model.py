@@ -8,11 +8,12 @@ import numpy as np
 
 from ..._types import F32
 from ...codes import CodeLayout
-from .._features.anchors import RBFAnchors
+from .._features.anchors import RIDGE, RBFAnchors
 from ..base import Arrays
 from .data import JointTraining
 from .frame import Frame, measure_frame
 from .learner import JointLearner
+from .schedule import CLASSES, ROTATED, Recipe, anchors_for, ridge_for
 
 
 @dataclass
@@ -46,13 +47,34 @@ def new_model(
     draws: np.random.Generator,
     *,
     rotated: bool,
+    ridge: float = RIDGE,
 ) -> JointModel:
-    """A model with random projections, or ``rotated`` those of ITQ; ``n_anchors`` is None for linear features."""
+    """A model with random projections, or ``rotated`` those of ITQ; ``n_anchors`` is None for linear features.
+
+    ``ridge`` (0.01 by default) is that of the whitening of RBF features.
+    """
     frame, rbf = training.frame, None
     if rotated:
         return JointModel(frame, rbf, JointLearner.rotated(rng, layout.n_symbols, frame.points(training.vectors)))
     if n_anchors is not None:
-        rbf = RBFAnchors(n_anchors, whiten=True, random_state=rng).fit(training.vectors)
+        rbf = RBFAnchors(n_anchors, whiten=True, ridge=ridge, random_state=rng).fit(training.vectors)
         features = rbf.transform(training.vectors)
         frame = measure_frame(features, np.zeros(features.shape[1], np.float32), principal=False)
     return JointModel(frame, rbf, JointLearner.random(draws, layout.n_symbols, layout.arity, frame.n_axes))
+
+
+def recipe_model(
+    training: JointTraining,
+    layout: CodeLayout,
+    recipe: Recipe,
+    n_anchors: int | None,
+    rng: np.random.RandomState,
+    draws: np.random.Generator,
+) -> JointModel:
+    """A model for a recipe; ``n_anchors`` is 0 for linear features, None for the default number of anchors."""
+    if n_anchors == 0:
+        return new_model(training, layout, None, rng, draws, rotated=recipe is ROTATED)
+    n = len(training.vectors)
+    wanted = anchors_for(n) if n_anchors is None else n_anchors
+    ridge = ridge_for(n, min(n, wanted)) if recipe is CLASSES else RIDGE
+    return new_model(training, layout, wanted, rng, draws, rotated=False, ridge=ridge)

@@ -15,8 +15,14 @@ from ..training import Training
 MAX_FULL_BATCH = 1500
 """Training sets up to this size are used whole in every step."""
 
-MAX_SCARCE_NOISE = 0.5
+MAX_SCARCE_NOISE = 0.7
 """Upper limit of the noise that follows from the number of points."""
+
+MIN_ANCHORS, MAX_ANCHORS, POINTS_PER_ANCHOR = 1000, 2000, 30
+"""Default number of anchors: one per 30 vectors, at least 1000 and at most 2000."""
+
+MIN_RIDGE, MAX_RIDGE = 0.01, 0.1
+"""With classes, the ridge of the whitening is √(anchors / vectors) / 10 within these limits."""
 
 CLASS_ARITIES = (8, 16, 4, 2)
 """With classes, ``arity="auto"`` is the first of these whose symbols fill the requested bits or bytes."""
@@ -63,10 +69,10 @@ class Recipe:
     def noise_for(self, n_points: int, n_features: int) -> float:
         """The noise for a number of points: without it, few points of many features are overfitted.
 
-        It is √(d / n) · ``scarce_noise``, at least ``noise`` and at most 0.5 if ``scarce_noise`` is given.
+        It is √(d / n) · ``scarce_noise``, at least ``noise`` and at most 0.7 if ``scarce_noise`` is given.
 
         >>> [round(CLASSES.noise_for(n, 1000), 2) for n in (1000, 4000, 60_000)], NEIGHBORS.noise_for(10, 1000)
-        ([0.35, 0.17, 0.05], 0.43)
+        ([0.7, 0.35, 0.09], 0.43)
         """
         wanted = min(MAX_SCARCE_NOISE, self.scarce_noise * (n_features / n_points) ** 0.5)
         return float(max(self.noise, wanted))
@@ -81,7 +87,7 @@ NEIGHBORS = Recipe(2, 400, 0.6, 0.3, 0.43, (0.6, 2.0), unit_rows=True, metric=Tr
 PAIRS = Recipe(2, 400, 0.6, 0.3, 0.2, (1.35, 4.5), unit_rows=True)
 """For given pairs, and for metric neighbours with RBF features."""
 
-CLASSES = Recipe(8, 600, 0.6, 0.6, 0.05, (1.35, 4.5), unit_rows=False, scarce_noise=0.35)
+CLASSES = Recipe(8, 600, 0.6, 0.6, 0.05, (1.35, 4.5), unit_rows=False, scarce_noise=0.7)
 """For class labels."""
 
 
@@ -92,6 +98,31 @@ def recipe_for(training: Training, arity: int, features: str, target: str) -> Re
     if training.similarity is not None or features == "rbf":
         return PAIRS
     return ROTATED if arity == 2 and target == "ranking" else NEIGHBORS
+
+
+def features_for(training: Training, features: str) -> str:
+    """``"linear"`` or ``"rbf"``; ``"auto"`` is ``"rbf"`` with classes."""
+    if features != "auto":
+        return features
+    return "linear" if training.y is None else "rbf"
+
+
+def anchors_for(n_points: int) -> int:
+    """The default number of anchors.
+
+    >>> [anchors_for(n) for n in (500, 45_000, 1_000_000)]
+    [1000, 1500, 2000]
+    """
+    return min(max(MIN_ANCHORS, n_points // POINTS_PER_ANCHOR), MAX_ANCHORS)
+
+
+def ridge_for(n_points: int, n_anchors: int) -> float:
+    """The ridge of the whitening with classes: few points of many anchors are overfitted without it.
+
+    >>> [round(ridge_for(n, 1000), 3) for n in (500, 4000, 1_000_000)]
+    [0.1, 0.05, 0.01]
+    """
+    return float(min(max(MIN_RIDGE, MAX_RIDGE * (n_anchors / n_points) ** 0.5), MAX_RIDGE))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ CONSTANT_FEATURE = np.float32(1.3)
 """Appended to points of unit standard deviation; its weight, multiplied by it, is the bias."""
 
 
+NOISE_ROWS = 4096
+"""Number of different rows of noise."""
+
+
 @dataclass(frozen=True)
 class SoftCodes:
     """Probabilities of the symbols of each point, in a form whose inner products give the agreement.
@@ -87,6 +91,25 @@ class SoftCodes:
 def with_constant(points: F32) -> F32:
     """Points with the constant feature appended."""
     return np.concatenate([points, np.full((len(points), 1), CONSTANT_FEATURE)], axis=1)
+
+
+class Noise:
+    """Gaussian noise of unit standard deviation for points of ``d`` features, drawn from 4096 rows with replacement.
+
+    Drawing new numbers for every step would take as long as its matrix products.
+
+    >>> noise = Noise(np.random.default_rng(0), 3)
+    >>> noise.draw(5).shape, bool(abs(noise.draw(1000).std() - 1) < 0.05)
+    ((5, 3), True)
+    """
+
+    def __init__(self, rng: np.random.Generator, d: int) -> None:
+        self._rng, self._rows = rng, rng.standard_normal((NOISE_ROWS, d), np.float32)
+
+    def draw(self, n: int) -> F32:
+        """Noise ``(n, d)``."""
+        drawn: F32 = self._rows[self._rng.integers(0, NOISE_ROWS, n)]
+        return drawn
 
 
 def hard_codes(scores: F32) -> F32:
