@@ -18,13 +18,13 @@ from ._cells import Cells
 from ._rows import Rows
 from ._trial import EXPONENTS, FEW, MOST_GROWTH, Trial, calibrate
 
-N_LONELY, MOST_HIDDEN, HIDDEN_SHARE = 100, 100, 0.05
-"""Number of stored vectors that are searched for without their nearest neighbours. Up to MOST_HIDDEN neighbours of each
-are hidden, but at most HIDDEN_SHARE of all vectors."""
+N_LONELY, HIDDEN_SHARE = 100, 0.05
+"""Number of stored vectors that are searched for without their near-copies, which are hidden, but at most HIDDEN_SHARE
+of all vectors."""
 
-GAP, AFTER, WITH_GAP = 1.2, 5, 0.25
+GAP, AFTER, WITH_GAP, MOST_COPIES = 1.2, 5, 0.25, 0.9
 """Stored vectors have near-copies if, for a share WITH_GAP of them, a neighbour behind the first AFTER is GAP times as
-far away as the one before."""
+far away as the one before. As many are hidden as the share MOST_COPIES of these has."""
 
 N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
 """A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
@@ -43,7 +43,7 @@ UNLIKE_PRODUCTS = (1, 3)
 class HeldOut:
     """Queries, the numbers of their own rows or -1, and true distances ``(n, k)`` of their neighbours.
 
-    ``families`` (n,) are 0 for stored vectors, and LONELY for those whose nearest neighbours are hidden.
+    ``families`` (n,) are 0 for stored vectors, and LONELY for those whose near-copies are hidden.
     """
 
     cells: Cells
@@ -81,9 +81,9 @@ class HeldOut:
             hidden = np.union1d(own, found[families == 0][copies])
             passing, own = _without(passing, hidden[hidden >= 0], len(rows)), np.full_like(own, -1)
             found, distances = _nearest(cells, rows, passing, queries, depth)
-        if not cells.coder.product and _have_near_copies(distances[families == 0]):
-            # near-copies of a query are found with ease as well, but other queries have none
-            hidden, lonely = _lonely(cells, rows, passing, living, rng)
+        n_copies = 0 if cells.coder.product else _n_near_copies(distances[families == 0])
+        if n_copies:  # near-copies of a query are found with ease as well, but other queries have none
+            hidden, lonely = _lonely(cells, rows, passing, living, n_copies, rng)
             passing = _without(passing, hidden, len(rows))
             queries = np.concatenate([rows.take(lonely), queries])
             families = np.concatenate([np.full(len(lonely), LONELY), families])
@@ -168,18 +168,26 @@ def _every(flags: Flags, n: int) -> Flags:
     return chosen
 
 
-def _have_near_copies(distances: F32) -> bool:
-    """Whether neighbours, by squared distances ``(n, k)``, fall into those of a small group and others."""
+def _n_near_copies(distances: F32) -> int:
+    """How many near-copies vectors have, by squared distances ``(n, k)`` of their neighbours; 0 if few have any.
+
+    Most of those that have some, have at most that many: neighbours up to a gap.
+    """
     if distances.shape[1] < AFTER + 2:
-        return False
+        return 0
     before, behind = distances[:, AFTER:-1], distances[:, AFTER + 1 :]
     gaps = np.isfinite(behind) & (behind > GAP**2 * np.maximum(before, 1e-30))
-    return bool(gaps.any(axis=1).mean() > WITH_GAP)
+    with_gap = gaps.any(axis=1)
+    if with_gap.mean() <= WITH_GAP:
+        return 0
+    return AFTER + 1 + int(np.quantile(gaps[with_gap].argmax(axis=1), MOST_COPIES))
 
 
-def _lonely(cells: Cells, rows: Rows, passing: U8 | None, living: I64, rng: np.random.Generator) -> tuple[I64, I64]:
-    """Rows to hide, and the stored vectors among them whose nearest neighbours the others are."""
-    n_hidden = min(MOST_HIDDEN, int(HIDDEN_SHARE * len(living)) // N_LONELY)
+def _lonely(
+    cells: Cells, rows: Rows, passing: U8 | None, living: I64, n_copies: int, rng: np.random.Generator
+) -> tuple[I64, I64]:
+    """Rows to hide, and the stored vectors among them whose near-copies the others are."""
+    n_hidden = min(n_copies + 1, int(HIDDEN_SHARE * len(living)) // N_LONELY)
     if n_hidden < 2:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     lonely = np.sort(rng.permutation(living)[:N_LONELY])

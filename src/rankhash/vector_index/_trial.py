@@ -38,8 +38,9 @@ EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
 LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
 """The range of recalls that settings are measured for, and the one at which exponents are compared."""
 
-MOST_PER_NEIGHBOR, LITTLE = 200.0, 0.002
-"""Candidates are doubled beyond the most of them, up to about MOST_PER_NEIGHBOR, while the recall grows by LITTLE."""
+MOST_PER_NEIGHBOR, MORE_CANDIDATES, LITTLE = {10: 1000.0, 100: 200.0}, 4, 0.002
+"""Where twice the effort raises the recall by less than LITTLE, there are MORE_CANDIDATES times as many candidates from
+then on, up to MOST_PER_NEIGHBOR (by k)."""
 
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
@@ -97,19 +98,23 @@ class Trial:
         return [shares[self.families == family] for family in np.unique(self.families)]
 
     def by_effort(self, k: int, exponent: int, enough: float = ENOUGH) -> list[Setting]:
-        """Settings of growing effort with the most candidates, up to a recall that is ``enough``."""
-        curve, effort = [], FIRST_EFFORT
+        """Settings of growing effort, up to a recall that is ``enough``.
+
+        Where more effort finds nothing more, codes are too coarse for so few candidates: there are more from then on.
+        """
+        curve, effort, n_candidates = [], FIRST_EFFORT, int(k * MOST_CANDIDATES[k])
         while True:
-            setting = Setting(k, effort, exponent, int(k * MOST_CANDIDATES[k]), 0.0, 0.0)
-            curve.append(self.run(setting))
+            curve.append(self.run(Setting(k, effort, exponent, n_candidates, 0.0, 0.0)))
+            if len(curve) > 1 and LEAST_RECALL / 2 < curve[-1].recall < min(curve[-2].recall + LITTLE, enough):
+                n_candidates = min(MORE_CANDIDATES * n_candidates, int(MOST_PER_NEIGHBOR[k] * k))
             if curve[-1].recall >= enough or effort >= self.n_cells * 2.0**exponent:
                 return curve
             effort *= EFFORT_GROWTH
 
     def deeper(self, farthest: Setting) -> list[Setting]:
         """The same effort with more and more candidates, as long as these find more."""
-        settings = [farthest]
-        while settings[-1].recall < ENOUGH and settings[-1].n_candidates < MOST_PER_NEIGHBOR / 2 * farthest.k:
+        settings, most = [farthest], MOST_PER_NEIGHBOR[farthest.k] * farthest.k
+        while settings[-1].recall < ENOUGH and settings[-1].n_candidates < most / 2:
             more = self.run(replace(settings[-1], n_candidates=2 * settings[-1].n_candidates))
             if more.recall < settings[-1].recall + LITTLE:
                 break
