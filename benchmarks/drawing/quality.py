@@ -253,7 +253,9 @@ def _across(results: Results, names: tuple[str, str], title: str = "", sets: Map
             cells = []
             for bits in lengths:
                 found = [row for row in rows if row.matches(method=method, bits=bits)]
-                means = [f"{mean(row[name] for row in found):.3f}"[-4:] for name in names] if found else ["–"]
+                means = (
+                    [f"{mean(row[name] for row in found):.3f}".removeprefix("0") for name in names] if found else ["–"]
+                )
                 cells.append(" / ".join(means) + (f" ({len(found)})" if found else ""))
             lines.append(line(method.removesuffix(" paired"), cells))
     return with_origin(lines[1:], results, "in brackets the number of seeds")
