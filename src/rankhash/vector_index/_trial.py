@@ -39,8 +39,8 @@ LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
 """The range of recalls that settings are measured for, and the one at which exponents are compared."""
 
 MOST_PER_NEIGHBOR, MORE_CANDIDATES, LITTLE = {10: 1000.0, 100: 200.0}, 4, 0.002
-"""Where twice the effort raises a recall below HIGH_RECALL by less than LITTLE, there are MORE_CANDIDATES times as many
-candidates from then on, up to MOST_PER_NEIGHBOR (by k)."""
+"""Where twice the effort raises the recall by less than LITTLE, there are MORE_CANDIDATES times as many candidates from
+then on, up to MOST_PER_NEIGHBOR (by k)."""
 
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
@@ -105,7 +105,7 @@ class Trial:
         curve, effort, n_candidates = [], FIRST_EFFORT, int(k * MOST_CANDIDATES[k])
         while True:
             curve.append(self.run(Setting(k, effort, exponent, n_candidates, 0.0, 0.0)))
-            if len(curve) > 1 and LEAST_RECALL / 2 < curve[-1].recall < min(curve[-2].recall + LITTLE, HIGH_RECALL):
+            if len(curve) > 1 and LEAST_RECALL / 2 < curve[-1].recall < min(curve[-2].recall + LITTLE, enough):
                 n_candidates = min(MORE_CANDIDATES * n_candidates, int(MOST_PER_NEIGHBOR[k] * k))
             if curve[-1].recall >= enough or effort >= self.n_cells * 2.0**exponent:
                 return curve
@@ -132,7 +132,7 @@ class Trial:
         for per_neighbor, slack in ways:
             setting = replace(most, n_candidates=int(np.ceil(most.k * per_neighbor)), slack=slack)
             shares, cost = self.measured(setting)
-            lost = min(float(family.mean()) for family in self._by_family(shares - all_found))
+            lost = min(map(_cautious_mean, self._by_family(shares - all_found)))
             settings.append(replace(setting, recall=most.recall + min(lost, 0.0), cost=cost))
             if settings[-1].recall < 0.9 * most.recall:
                 break
