@@ -175,6 +175,7 @@ def test_a_kill_while_it_learns_leaves_it_whole(path, seed):
     with subprocess.Popen([sys.executable, "-c", LEARN, path], stdout=subprocess.PIPE, text=True) as process:
         while "learned" not in lines:
             lines.append(process.stdout.readline().strip())
+            assert process.poll() is None, lines
         time.sleep(np.random.default_rng(seed).uniform(0, 0.5))
         os.kill(process.pid, signal.SIGKILL)
         lines += process.stdout.read().split()
@@ -184,7 +185,7 @@ def test_a_kill_while_it_learns_leaves_it_whole(path, seed):
         assert len(collection) >= acknowledged + 1
         assert len(collection) % 300 == 0
         assert collection.stats().n_learned is not None
-        assert collection.search(VECTORS[:20], 1).ids[:, 0].tolist() == list(range(20))
+        assert collection.search(VECTORS[:20], 1, recall=1).ids[:, 0].tolist() == list(range(20))
         collection.add(VECTORS[:1], ["new"])
         assert collection.check().problems == ()
 

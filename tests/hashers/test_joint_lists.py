@@ -168,7 +168,7 @@ def test_more_vectors_do_not_make_codes_worse():
     vectors, queries = np.split(raw(6200), [6000])
     found = {}
     for n in (1000, 2000, 6000):
-        learned, itq = JRSH(32, n_steps=40, random_state=0).fit(vectors[:n]), ITQ(32, random_state=0).fit(vectors[:n])
-        found[n] = [recall(hasher, vectors, queries) for hasher in (learned, itq)]
-        assert found[n][0] > found[n][1] - 0.01, found
-    assert found[6000][0] > max(learned for learned, _ in found.values()) - 0.01, found
+        learned = [JRSH(32, n_steps=100, random_state=seed).fit(vectors[:n]) for seed in (0, 1)]
+        found[n] = np.mean([recall(hasher, vectors, queries) for hasher in learned])
+        assert found[n] > recall(ITQ(32, random_state=0).fit(vectors[:n]), vectors, queries) - 0.01, found
+    assert found[6000] > max(found.values()) - 0.01, found
