@@ -162,3 +162,20 @@ def test_the_soak_notices_what_is_lost_or_changed(tmp_path: Path) -> None:
         assert failures() == ["lost base-3"]
         items.add(vectors_of(["x"], [0], sizes.n_features), ["x"])
         assert failures() == ["lost base-3", "x was deleted"]
+
+
+@pytest.mark.parametrize(
+    ("there", "problems"),
+    [({"w1-0": 1, "w1-1": 0}, []), ({"w1-0": 0}, []), ({"w1-0": 1}, ["kept by halves", "not of"])],
+)
+def test_the_soak_settles_the_last_change_of_a_writer(
+    tmp_path: Path, there: dict[str, int], problems: list[str]
+) -> None:
+    sizes, path, tally = replace(soak.QUICK, base=1), tmp_path / "items.rankhash", Tally()
+    soak.create(path, sizes)
+    with Collection.open(path, "rw") as items:
+        fields = [{"version": version} for version in there.values()]
+        items.add(vectors_of([*there], [*there.values()], sizes.n_features), [*there], fields)
+    soak.verify(path, [Ledger(1, {"w1-0": 0}, unsure={"w1-0": 1, "w1-1": 0})], sizes, tally)
+    assert len(tally.failures) == len(problems)
+    assert all(part in failure for part, failure in zip(problems, tally.failures, strict=True))

@@ -40,7 +40,8 @@ def soak(results: Results) -> str:
         f"{row['megabytes'][-1]:.0f} MB at last (median of the last quarter of the time less that of the second: "
         f"{row['growth_megabytes']:+.1f} MB). The file had {row['file_megabytes'][0]:.0f} MB at first, at most "
         f"{row['file_megabytes'][1]:.0f} MB, and {row['file_megabytes'][2]:.0f} MB at last. "
-        f"The full disk was {row['full_disk']}.",
+        f"The full disk was {row['full_disk']}. Other programs used {row['cores_of_others']:.1f} cores of the machine "
+        "meanwhile, which makes times longer.",
     ]
     return with_origin(lines, results)
 

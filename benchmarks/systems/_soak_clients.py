@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -9,6 +10,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -58,6 +60,8 @@ class Ledger:
     number: int
     items: dict[str, int] = field(default_factory=dict)
     n: int = 0
+    unsure: Versions | None = None
+    """The versions after a change that was sent and not acknowledged"""
 
     def plan(self, rng: random.Random, size: int) -> tuple[str, Versions]:
         """A change, and the versions after it."""
@@ -77,6 +81,17 @@ class Ledger:
                 self.items.pop(name)
             else:
                 self.items[name] = version
+
+    def settle(self, found: Versions, tally: Tally) -> None:
+        """Keep what became of the change that was not acknowledged: all of it, or nothing."""
+        after, self.unsure = self.unsure or {}, None
+        if found == after:
+            self.take(after)
+            tally.count("not acknowledged, and kept whole")
+        elif found == {name: self.items.get(name) for name in after}:
+            tally.count("not acknowledged, and not kept")
+        else:
+            tally.failures.append(f"a change was kept by halves: {found}, not {after}")
 
 
 class Load:
@@ -130,53 +145,38 @@ class Load:
         client.close()
 
     def _writer(self, number: int) -> Callable[[RemoteCollection, random.Random], None]:
-        ledger, unsure = self.ledgers[number], list[Versions]()
+        ledger = self.ledgers[number]
 
         def work(items: RemoteCollection, rng: random.Random) -> None:
-            if unsure:
-                self._settle(items, ledger, unsure)
+            if ledger.unsure is not None:
+                with contextlib.suppress(RankhashError):  # asked again, or at the end
+                    ledger.settle({name: _version(items, name) for name in ledger.unsure}, self.tally)
                 return
-            kind, after = ledger.plan(rng, self._size)
-            unsure.append(after)
+            kind, ledger.unsure = ledger.plan(rng, self._size)
             try:
-                self.tally.timed("changes", lambda: self._change(items, kind, after, ledger))
+                self.tally.timed("changes", partial(self._change, items, kind, ledger.unsure, ledger.number))
             except RankhashError as error:
                 self.tally.count(f"changes not acknowledged: {getattr(error, 'code', 'connection lost')}")
                 self._over.wait(20 * self._pause)
                 return
-            ledger.take(unsure.pop())
+            ledger.take(ledger.unsure)
+            ledger.unsure = None
             self.tally.count("changes acknowledged")
 
         return work
 
-    def _change(self, items: RemoteCollection, kind: str, after: Versions, ledger: Ledger) -> None:
+    def _change(self, items: RemoteCollection, kind: str, after: Versions, writer: int) -> None:
         names = [*after]
         if kind == "delete":
             items.delete(names)
             return
         versions = [version or 0 for version in after.values()]
         fields = [
-            {"writer": ledger.number, "n": int(name.partition("-")[2]), "version": version}
+            {"writer": writer, "n": int(name.partition("-")[2]), "version": version}
             for name, version in zip(names, versions, strict=True)
         ]
         change = items.add if kind == "add" else items.upsert
         change(vectors_of(names, versions, self._n_features), names, fields)
-
-    def _settle(self, items: RemoteCollection, ledger: Ledger, unsure: list[Versions]) -> None:
-        """Look what became of a change that was not acknowledged: all of it, or nothing."""
-        after = unsure[-1]
-        try:
-            found = {name: _version(items, name) for name in after}
-        except RankhashError:
-            return  # asked again
-        unsure.pop()
-        if found == after:
-            ledger.take(after)
-            self.tally.count("not acknowledged, and kept whole")
-        elif found == {name: ledger.items.get(name) for name in after}:
-            self.tally.count("not acknowledged, and not kept")
-        else:
-            self.tally.failures.append(f"a change was kept by halves: {found}, not {after}")
 
     def _search(self, items: RemoteCollection, rng: random.Random) -> None:
         """Items that nobody changes are found by their own vectors."""

@@ -1,4 +1,4 @@
-"""A server of one file that is started, limited, killed and ended."""
+"""A server of one file that is started, limited, killed and ended; and who uses the machine meanwhile."""
 
 from __future__ import annotations
 
@@ -69,6 +69,30 @@ class ServerProcess:
         assert self._process is not None
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
         return round(int(re.findall(r"RssAnon:\s+(\d+) kB", status)[0]) / 1024, 1)
+
+
+class CpuUsage:
+    """What other programs take of the machine's cores, from now on."""
+
+    def __init__(self) -> None:
+        self._began, self._all, self._own = time.monotonic(), _busy_seconds(), _own_seconds()
+
+    def cores_of_others(self) -> float:
+        """Cores on average; children must have ended, since the system counts a child's time when it ends."""
+        others = _busy_seconds() - self._all - (_own_seconds() - self._own)
+        return max(0.0, others) / (time.monotonic() - self._began)
+
+
+def _busy_seconds() -> float:
+    """Seconds of all cores that were neither idle nor waiting for a disk."""
+    user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text(encoding="ascii").split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    """Seconds of this process and of its children that have ended."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _is_ready(port: int) -> bool:

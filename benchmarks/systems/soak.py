@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,8 +26,8 @@ import numpy as np
 from harness.results import Facts, Row
 from harness.running import Run
 from rankhash import Collection
-from systems._soak_clients import Ledger, Load, Tally, vectors_of
-from systems._soak_servers import PROGRAM, ServerProcess
+from systems._soak_clients import Ledger, Load, Tally, Versions, vectors_of
+from systems._soak_servers import PROGRAM, CpuUsage, ServerProcess
 
 SEED = 0
 
@@ -69,6 +69,7 @@ def soak(sizes: Sizes, seed: int) -> Facts:
     with tempfile.TemporaryDirectory() as folder, _disk(Path(folder), sizes.disk) as disk:
         path = disk.folder / "items.rankhash"
         create(path, sizes)
+        usage = CpuUsage()
         watch = _Watch(sizes, disk, path)
         steady, killed = (ServerProcess(path, Path(folder) / f"{name}.log") for name in ("steady", "killed"))
         load = Load([steady, killed], sizes.per_writer, sizes.n_features, sizes.base, sizes.pause, seed)
@@ -86,8 +87,9 @@ def soak(sizes: Sizes, seed: int) -> Facts:
         tally = load.tally
         if any(watch.codes):
             tally.failures.append(f"servers ended with {watch.codes}")
+        others = usage.cores_of_others()
         verify(path, load.ledgers, sizes, tally)
-        return _facts(sizes, watch, tally)
+        return _facts(sizes, watch, tally) | {"cores_of_others": round(others, 2)}
 
 
 def create(path: Path, sizes: Sizes) -> None:
@@ -102,11 +104,13 @@ def create(path: Path, sizes: Sizes) -> None:
 def verify(path: Path, ledgers: list[Ledger], sizes: Sizes, tally: Tally) -> None:
     """Compare the file with everything that was acknowledged."""
     expected: dict[int | str, int] = {f"base-{i}": 0 for i in range(sizes.base)}
-    for ledger in ledgers:
-        expected.update(ledger.items)
     with Collection.open(path) as collection:
         tally.failures += collection.check().problems
         names = collection.ids()
+        for ledger in ledgers:
+            if ledger.unsure is not None:  # the end came before the writer could look
+                ledger.settle(_versions(collection, ledger.unsure), tally)
+            expected.update(ledger.items)
         lost, unknown = expected.keys() - {*names}, {*names} - expected.keys()
         tally.failures += [f"lost {name}" for name in sorted(lost)[:20]]
         tally.failures += [f"{name} was deleted" for name in sorted(map(str, unknown))[:20]]
@@ -120,6 +124,12 @@ def verify(path: Path, ledgers: list[Ledger], sizes: Sizes, tally: Tally) -> Non
                 if fields.get("version") != expected[item.id] or (item.vector != vector).any():
                     tally.failures.append(f"{item.id} is not of version {expected[item.id]}")
         tally.counts["items at the end"] = len(names)
+
+
+def _versions(collection: Collection, wanted: Iterable[str]) -> Versions:
+    there = [name for name in wanted if name in collection]
+    found = {str(item.id): (item.metadata or {})["version"] for item in collection.get(there)}
+    return {name: found.get(name) for name in wanted}
 
 
 @dataclass
