@@ -105,6 +105,7 @@ def _tables(folder: Path) -> dict[str, bytes]:
         "lists.parquet": (arrow.table({"id": range(40), "vector": lists, "metadata": texts}), "snappy"),
         "ragged.parquet": (arrow.table(ragged), "zstd"),
         "wide.parquet": (arrow.table({f"c{i}": X[:, i] for i in range(6)}), "none"),
+        "fields.parquet": (arrow.table({"name": [f"a{i}" for i in range(40)]} | more), "snappy"),
         "codes.parquet": (codes.replace_schema_metadata({"rankhash": HASHER.layout_.fingerprint}), "none"),
     }
     made = {}

@@ -78,7 +78,7 @@ def ways(path):
     ]
     others = {
         "ids.txt": [lambda: described(path, ids_file=path)],
-        **dict.fromkeys(["fields.csv", "fields.jsonl"], fields),
+        **dict.fromkeys(["fields.csv", "fields.jsonl", "fields.parquet"], fields),
         "points.jsonl": [lambda: from_qdrant(path).close()],
         "hashes.jsonl": [lambda: hashes(path)],
     }
@@ -87,7 +87,8 @@ def ways(path):
 
 NAMES = [
     *("rows.npy", "columns.npy", "stored.npz", "deflate.npz", "bzip2.npz", "lzma.npz", "plain.h5", "gzip.h5"),
-    *("lzf.hdf5", "lists.parquet", "ragged.parquet", "wide.parquet", "codes.parquet", "x.fvecs", "x.bvecs"),
+    *("lzf.hdf5", "lists.parquet", "ragged.parquet", "wide.parquet", "codes.parquet", "fields.parquet"),
+    *("x.fvecs", "x.bvecs"),
     *("named.jsonl", "plain.jsonl", "codes.jsonl", "points.jsonl", "hashes.jsonl", "fields.jsonl"),
     *("named.csv", "plain.csv", "fields.csv", "ids.txt"),
 ]

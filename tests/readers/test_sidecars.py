@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 
 import numpy as np
@@ -46,6 +47,68 @@ def test_a_collection_gets_them(folder):
         np.testing.assert_array_equal(items["n3"].vector, X[3])
 
 
+@pytest.fixture
+def parquet(folder):
+    """``m.parquet`` with columns as tables have them, and a function that writes other columns."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def write(columns, names=None):
+        table = pyarrow.table(columns) if names is None else pyarrow.table(columns, names=names)
+        parquet.write_table(table, "m.parquet", row_group_size=2)
+
+    write(
+        {
+            "name": ["a", "b", "c", "d", "e"],
+            "price": [1.5, None, float("nan"), 4.0, 5.0],
+            "sold": [datetime.date(2024, 1, day) for day in range(1, 6)],
+            "tags": [["x"], [], None, ["y", "z"], ["x"]],
+            "thumb": [b"\xff"] * 5,
+        }
+    )
+    return write
+
+
+def test_metadata_come_from_a_parquet_file(parquet):
+    with Collection.create("c.rankhash", metric="euclidean") as items:
+        assert items.import_file("x.npy", metadata_file="m.parquet", id_column="name") == 5
+        assert items["a"].metadata == {"price": 1.5, "sold": "2024-01-01", "tags": ["x"]}
+        assert items["b"].metadata == {"sold": "2024-01-02", "tags": []}
+        assert items["c"].metadata == {"price": None, "sold": "2024-01-03"}
+        assert items.search(X[3], 5, where="sold > 2024-01-02 and 'x' in tags").ids.tolist() == [["e", *[None] * 4]]
+        np.testing.assert_array_equal(items["d"].vector, X[3])
+
+
+def test_ids_of_a_parquet_file_are_as_its_column_says(parquet):
+    parquet({"key": np.arange(5, dtype=np.uint8), "n": ["7"] * 5})
+    with Collection.create("c.rankhash", metric="euclidean") as items:
+        items.import_file("x.npy", metadata_file="m.parquet", id_column="key")
+        items.import_file("x.npy", ids_file="ids.txt", metadata_file="m.parquet")
+        assert items.ids() == [0, 1, 2, 3, 4, "apple", 17, "007", "ü b", -3]
+        assert items[2].metadata == {"n": "7"}
+        assert items[17].metadata == {"key": 1, "n": "7"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "message"),
+    [
+        ({"a": [1, 2]}, None, "m.parquet has fewer rows"),
+        ({"a": [1] * 6}, None, "m.parquet has more rows"),
+        ({"a": [1] * 5}, None, "m.parquet has no column 'name'; it has a"),
+        ({"name": [1.5] * 5}, None, "m.parquet needs an id, an integer or text, in the column 'name', got 1.5"),
+        ({"name": [None, "b", "c", "d", "e"], "x": [1] * 5}, None, "m.parquet has a row without 'name'"),
+        ([[1] * 5, [2] * 5], ["a", "a"], "m.parquet has columns of the same name"),
+    ],
+)
+def test_wrong_parquet_files_change_nothing(parquet, columns, names, message):
+    parquet(columns, names)
+    options = {"id_column": "name"} if "rows" not in message else {}
+    with Collection.create("c.rankhash", metric="euclidean") as items:
+        with pytest.raises(InvalidInputError, match=message):
+            items.import_file("x.npy", metadata_file="m.parquet", **options)
+        assert len(items) == 0
+
+
 def test_blocks_take_their_part(folder):
     parts = [list(read_ids("ids.txt"))[i : i + 2] for i in (0, 2, 4)]
 
@@ -69,7 +132,8 @@ def test_blocks_take_their_part(folder):
         ("{}\n[1]\n", {"metadata_file": "f.jsonl"}, "no object in line 2"),
         ("{\n", {"metadata_file": "f.jsonl"}, "not JSON in line 1"),
         ("x\n1\n2\n3\n4\n5\n", {"metadata_file": "f.csv", "id_column": "y"}, "no column 'y'; it has x"),
-        ("x\n1\n", {"metadata_file": "f.tsv"}, ".csv or a .jsonl"),
+        ("x\n1\n", {"metadata_file": "f.tsv"}, ".csv, a .jsonl or a .parquet"),
+        ("x\n1\n", {"metadata_file": "f.parquet"}, "f.parquet is not a readable Parquet file"),
         ("x\n", {"id_column": "x"}, "needs an id, an integer or text, in the column 'x'"),
     ],
 )

@@ -17,7 +17,7 @@ from . import _common
         "rankhash add items.rankhash items.parquet --replace",
         "rankhash add items.rankhash texts.npy --view text",
         "rankhash add items.rankhash vectors.npy --ids words.txt --metadata-file items.csv",
-        "rankhash add items.rankhash vectors.npy --metadata-file items.jsonl --id-column name",
+        "rankhash add items.rankhash vectors.npy --metadata-file items.parquet --id-column name",
         """echo '{"id": "a", "vector": [1, 2, 3, 4], "metadata": {"colour": "red"}}' | rankhash add items.rankhash -""",
     )
 )
@@ -27,7 +27,7 @@ from . import _common
 @click.option(
     "--metadata-file",
     type=_common.existing,
-    help="A .csv file with a header, or a .jsonl file: one row of metadata per vector.",
+    help="A .csv file with a header, a .jsonl or a .parquet file: one row of metadata per vector.",
 )
 @click.option("--id-column", metavar="COLUMN", help="Column that holds the ids, of --metadata-file or else of VECTORS.")
 @click.option("--replace", is_flag=True, help="Replace items whose ids are already in the collection.")

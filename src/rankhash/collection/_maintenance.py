@@ -83,7 +83,8 @@ class MaintenanceMethods(ReadMethods):
         ids_file
             A text file with one id per line, for a file of vectors without ids; None by default.
         metadata_file
-            A ``.csv`` file with a header, or a ``.jsonl`` file, with one row of metadata per vector; None by default.
+            A ``.csv`` file with a header, a ``.jsonl`` file or a ``.parquet`` file, with one row of metadata per
+            vector; None by default.
         id_column
             The column that holds the ids, of ``metadata_file`` or else of the file itself; None by default.
         replace

@@ -57,12 +57,9 @@ class ParquetFile(VectorFile):
         return columns
 
     def _other_columns(self, schema: Any) -> list[str]:
-        import pyarrow.types as types
-
         if self._list is None:
             return sorted(self.metadata)
-        apart = {"id", self._list}
-        return [field.name for field in schema if field.name not in apart and not types.is_binary(field.type)]
+        return [name for name in readable_columns(schema) if name not in ("id", self._list)]
 
     def _width(self, file: Any) -> tuple[int, np.dtype[Any]]:
         if self._list is None:
@@ -128,6 +125,13 @@ def open_parquet(path: str | os.PathLike[str]) -> Any:
     parquet = need_parquet(os.fspath(path))
     with decoding(path, "Parquet file"):
         return parquet.ParquetFile(path)
+
+
+def readable_columns(schema: Any) -> list[str]:
+    """The columns that can be metadata: those that do not hold bytes."""
+    import pyarrow.types as types
+
+    return [field.name for field in schema if not types.is_binary(field.type)]
 
 
 def rows_at_once(path: str | os.PathLike[str], max_bytes: int | None = None) -> int:

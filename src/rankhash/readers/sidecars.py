@@ -11,10 +11,15 @@ from typing import Any
 
 from ..errors import InvalidInputError
 from ._base import Block, VectorFile
+from .foreign import decoding
 from .lines import MAX_LINE, plain_cell, plain_id
+from .parquet import open_parquet, readable_columns, rows_at_once
 
 Id = int | str
 Fields = dict[str, Any]
+
+MAX_ROWS = 16_384
+"""Rows of a Parquet file that are read at once"""
 
 
 def with_sidecars(
@@ -29,8 +34,8 @@ def with_sidecars(
     ids
         A text file with one id per line; default None. An id that is written as an integer is one.
     metadata
-        A ``.csv`` file whose first line names the columns, or a ``.jsonl`` file of objects, one row per vector; default
-        None.
+        A ``.csv`` file whose first line names the columns, a ``.jsonl`` file of objects, or a ``.parquet`` file; one
+        row per vector; default None.
     id_column
         The column that holds the ids: of ``metadata``, or without that file a field of the vectors' own metadata;
         default None.
@@ -66,14 +71,16 @@ def read_ids(path: str) -> Iterator[Id]:
 
 
 def read_metadata(path: str, id_column: str | None = None) -> Iterator[Fields]:
-    """The rows of a ``.csv`` or ``.jsonl`` file as dicts; empty cells of a CSV file are left out.
+    """The rows of a ``.csv``, ``.jsonl`` or ``.parquet`` file as dicts, without empty cells, nulls and bytes of tables.
 
-    Cells of ``id_column`` (default None) are integers or text, whatever they look like.
+    Cells of ``id_column`` (default None) in a CSV file are integers or text, whatever they look like.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".jsonl"):
-        raise InvalidInputError(f"{path} must be metadata in a .csv or a .jsonl file")
-    return _csv_rows(path, id_column) if suffix == ".csv" else _json_rows(path)
+    if suffix not in (".csv", ".jsonl", ".parquet"):
+        raise InvalidInputError(f"{path} must be metadata in a .csv, a .jsonl or a .parquet file")
+    if suffix == ".jsonl":
+        return _json_rows(path)
+    return (_csv_rows if suffix == ".csv" else _parquet_rows)(path, id_column)
 
 
 def _csv_rows(path: str, id_column: str | None) -> Iterator[Fields]:
@@ -82,8 +89,7 @@ def _csv_rows(path: str, id_column: str | None) -> Iterator[Fields]:
         names = next(rows, [])
         if not names or len({*names}) < len(names):
             raise InvalidInputError(f"{path} must name its columns, each once, in the first line")
-        if id_column is not None and id_column not in names:
-            raise InvalidInputError(f"{path} has no column {id_column!r}; it has {_listed(names)}")
+        _check_column(path, names, id_column)
         read = [plain_id if name == id_column else plain_cell for name in names]
         for cells in rows:
             if not cells:
@@ -94,6 +100,23 @@ def _csv_rows(path: str, id_column: str | None) -> Iterator[Fields]:
             yield {name: plain(cell) for name, plain, cell in zip(names, read, cells, strict=True) if cell}
     except csv.Error as error:
         raise InvalidInputError(f"{path} is not readable CSV: {error}") from None
+
+
+def _parquet_rows(path: str, id_column: str | None) -> Iterator[Fields]:
+    with decoding(path, "Parquet file"), open_parquet(path) as file:
+        names = file.schema_arrow.names
+        if len({*names}) < len(names):
+            raise InvalidInputError(f"{path} has columns of the same name")
+        _check_column(path, names, id_column)
+        shown = readable_columns(file.schema_arrow)
+        for batch in file.iter_batches(min(MAX_ROWS, rows_at_once(path)), columns=shown):
+            for row in batch.to_pylist():
+                yield {name: value for name, value in row.items() if value is not None}
+
+
+def _check_column(path: str, names: list[str], id_column: str | None) -> None:
+    if id_column is not None and id_column not in names:
+        raise InvalidInputError(f"{path} has no column {id_column!r}; it has {_listed(names)}")
 
 
 def _json_rows(path: str) -> Iterator[Fields]:
