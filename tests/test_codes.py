@@ -23,7 +23,7 @@ def draw_symbols(layout, n, seed=0):
     n=st.integers(0, 9),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_unpack_gives_back_what_was_packed(n_symbols, arity, n, seed):
     layout = CodeLayout(n_symbols, arity)
     symbols = draw_symbols(layout, n, seed)

@@ -67,7 +67,7 @@ case = {
 }
 
 
-@settings(deadline=None, max_examples=min(300, 3 * settings().max_examples))
+@settings(max_examples=min(300, 3 * settings().max_examples))
 @given(**case)
 def test_search_finds_what_brute_force_finds(seed, n_symbols, arity, n, n_queries, k, share, threads, isa_name):
     rng, symbols, queries = draw_case(seed, n_symbols, arity, n, n_queries)

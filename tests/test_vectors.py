@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankhash import vectors
@@ -154,7 +154,6 @@ def test_a_refused_row_is_counted_from_the_start_of_the_input(monkeypatch):
 
 
 @given(n=st.integers(1, 70), d=st.integers(1, 9), size=st.integers(1, 300), seed=st.integers(0, 999))
-@settings(deadline=None)
 def test_batches_together_are_the_whole(n, d, size, seed):
     X = np.random.default_rng(seed).normal(size=(n, d))
     with pytest.MonkeyPatch.context() as patch:

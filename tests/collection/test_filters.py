@@ -75,7 +75,7 @@ HASHER = LSH(8, random_state=0).fit(np.eye(N_FEATURES))
 
 
 @given(metadata, st.lists(expressions, min_size=1, max_size=4), st.sets(paths))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @pytest.mark.filterwarnings("ignore:no item has the field")
 def test_answers_are_those_of_a_walk_over_the_tree(fields, asked, indexed):
     with Collection.create(":memory:", HASHER) as collection:

@@ -236,5 +236,5 @@ class VectorMachine(CollectionMachine):
 
 TestCollection = CollectionMachine.TestCase
 TestVectors = VectorMachine.TestCase
-TestVectors.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
-TestCollection.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestVectors.settings = settings(max_examples=12, stateful_step_count=25)
+TestCollection.settings = settings(max_examples=25, stateful_step_count=25)

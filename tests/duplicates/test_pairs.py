@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -53,7 +53,6 @@ def assert_same(found, wanted):
         np.testing.assert_array_equal(one, other)
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_symbols=st.integers(1, 140),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("psycopg", reason="the bit strings of PostgreSQL need psycopg: pip install 'rankhash[postgres]'")
@@ -14,7 +14,6 @@ from rankhash import CodeLayout
 from rankhash.engines.postgres._bits import BitLayout
 
 
-@settings(deadline=None)  # a busy machine takes longer
 @given(
     n_symbols=st.integers(1, 70),
     arity=st.integers(2, 16),

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -55,7 +55,6 @@ class TestSingleTable:
     test_life = IndexContract.test_a_random_life_of_changes_keeps_every_promise
 
 
-@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     arity=st.sampled_from([2, 3, 4, 5, 8, 16]),
