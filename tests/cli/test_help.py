@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 import rankhash.cli
@@ -112,6 +113,19 @@ def test_help_of_every_verb_needs_no_scikit_learn():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""
     assert done.stdout.count("Usage:") == len(VERBS)
+
+
+def test_verbs_of_a_collection_without_a_hasher_need_no_scikit_learn(tmp_path):
+    np.save(tmp_path / "v.npy", np.eye(4, dtype=np.float32))
+    program = (
+        "import sys; from rankhash.cli import main\n"
+        "for words in ('create c.rankhash', 'add c.rankhash v.npy', 'info c.rankhash', 'check c.rankhash',\n"
+        "              'search c.rankhash v.npy -k 2', 'search c.rankhash --like 1', 'delete c.rankhash 3'):\n"
+        "    main(words.split(), standalone_mode=False)\n"
+        "print(*{'sklearn', 'scipy', 'pandas', 'joblib', 'pyarrow'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""
 
 
 def test_names_of_methods_need_no_scikit_learn():

@@ -119,6 +119,8 @@ def view_of(hasher: Hasher, view: str | None) -> Hasher:
 
 def views_of(hasher: Hasher | None) -> dict[str, Any]:
     """The row ``views`` of a hasher of several views: names with numbers of features; nothing for other hashers."""
+    if hasher is None:
+        return {}
     from ..hashers import ViewHasher
 
     if not isinstance(hasher, ViewHasher):
