@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: ``python tools/pictures.py [NAME…]``; needs matplotlib (the extra ``docs``).
 
-``quality`` is drawn from the raw results of ``rankhash reproduce``; the others are computed from fixed seeds, and
-``copies`` from the docstrings of NumPy. The pictures are committed, so that the docs build without any of it.
+``quality`` is drawn from the raw results of ``rankhash reproduce``; the others are computed from fixed seeds, those
+of the tutorials by the code of their pages. The pictures are committed, so that the docs build without any of it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import tutorial_pictures
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 from numpy.typing import NDArray
 from scipy.spatial import Voronoi, voronoi_plot_2d
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.model_selection import train_test_split
 
-from rankhash import JRSH, LSH, RSH, SRSH, CrossJRSH, FlatIndex, Hasher, near_texts
+from rankhash import JRSH, LSH, RSH, SRSH, Hasher
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -184,76 +184,19 @@ def quality() -> Any:
     return figure
 
 
-def labels() -> Any:
-    """Handwritten digits, and what codes of 30 bits find first without and with labels; wrong digits in a frame."""
-    X, y = load_digits(return_X_y=True)
-    base, queries, classes, wanted = train_test_split(X, y, test_size=300, random_state=0)
-    found = []
-    labelled = JRSH(n_bits=30, random_state=0).fit(base, classes)
-    for hasher in (JRSH(10, 8, random_state=0).fit(base), labelled):
-        index = FlatIndex(hasher.layout_)
-        index.add(hasher.encode(base))
-        found.append(index.search(hasher.encode(queries), k=6).ids)
-    hard = np.flatnonzero((classes[found[0]] != wanted[:, None]).sum(axis=1) >= 3)[:4]
-    figure, axes = plt.subplots(4, 14, figsize=(10, 3), width_ratios=[1, *[0.8] * 6, 0.3, *[0.8] * 6])
-    for row, query in zip(axes, hard, strict=True):
-        shown = [(queries[query], True), *((base[i], classes[i] == wanted[query]) for i in found[0][query])]
-        shown += [(None, True), *((base[i], classes[i] == wanted[query]) for i in found[1][query])]
-        for axis, (image, right) in zip(row, shown, strict=True):
-            axis.set(xticks=[], yticks=[])
-            axis.spines[:].set(visible=not right, color="#d55e00", linewidth=2)
-            if image is not None:
-                axis.imshow(image.reshape(8, 8), cmap="gray_r")
-    for place, title in ((0, "query"), (3, "without labels"), (10, "with labels")):
-        axes[0, place].set_title(title)
-    return figure
-
-
-def views() -> Any:
-    """Upper halves of handwritten digits, and the lower halves that their codes find first; wrong ones in a frame."""
-    X, y = load_digits(return_X_y=True)
-    base, queries, classes, wanted = train_test_split(X, y, test_size=300, random_state=0)
-    hasher = CrossJRSH(n_bits=32, random_state=0).fit({"upper": base[:, :32], "lower": base[:, 32:]}, classes)
-    index = FlatIndex(hasher.layout_)
-    index.add(hasher.encode(base[:, 32:], view="lower"))
-    found = index.search(hasher.encode(queries[:4, :32], view="upper"), k=10).ids
-    figure, axes = plt.subplots(4, 11, figsize=(9, 2.4))
-    for row, query in zip(axes, range(4), strict=True):
-        shown = [(queries[query, :32], True)]
-        shown += [(base[i, 32:], classes[i] == wanted[query]) for i in found[query]]
-        for axis, (half, right) in zip(row, shown, strict=True):
-            axis.set(xticks=[], yticks=[])
-            axis.spines[:].set(visible=not right, color="#d55e00", linewidth=2)
-            axis.imshow(half.reshape(4, 8), cmap="gray_r")
-    axes[0, 0].set_title("query")
-    axes[0, 5].set_title("lower halves, nearest codes first")
-    return figure
-
-
-def copies() -> Any:
-    """How similar the docstrings of NumPy are, of the pairs that share half of their runs of five characters."""
-    names: dict[str, Any] = {}
-    page = (ROOT / "docs" / "tutorial" / "duplicates.md").read_text(encoding="utf-8")
-    exec(page.split("```python\n")[1].split("```")[0], names)
-    similarity = 1 - near_texts(names["texts"].values(), threshold=0.5).distances
-    figure, axis = plt.subplots(figsize=(7, 2.4))
-    bins = np.linspace(0.5, 1, 26)
-    for part, colour in ((similarity < 0.8, "#999999"), (similarity >= 0.8, COLOURS[0])):
-        axis.hist(similarity[part], bins, color=colour, rwidth=0.9)
-    axis.axvline(0.8, color="#000000", linestyle="--", linewidth=1)
-    axis.set(xlabel="Jaccard similarity of two docstrings; the threshold is 0.8", ylabel="pairs", yscale="log")
-    return figure
-
-
 PICTURES: dict[str, Callable[[], Any]] = {
     "regions": regions,
     "cells": cells,
     "boosting": boosting,
     "hardening": hardening,
     "quality": quality,
-    "labels": labels,
-    "views": views,
-    "copies": copies,
+    "first": tutorial_pictures.first,
+    "text": tutorial_pictures.text,
+    "neighbors": tutorial_pictures.neighbors,
+    "images": tutorial_pictures.images,
+    "labels": tutorial_pictures.labels,
+    "views": tutorial_pictures.views,
+    "copies": tutorial_pictures.copies,
 }
 
 if __name__ == "__main__":
