@@ -61,6 +61,21 @@ def test_a_pass_is_that_of_the_slow_twin(d, arity, hinge):
     assert totals.bound == pytest.approx(expected[2], rel=1e-4)
 
 
+@pytest.mark.usefixtures("isa")
+@pytest.mark.parametrize("hinge", [False, True])
+def test_every_pair_can_have_a_rate_of_its_own(hinge):
+    x, pairs, labels, weights = draw_problem(9, 5)
+    rates = np.random.default_rng(2).integers(0, 9, len(pairs)).astype(np.float32) / 64
+    options = {"hinge": hinge, "rho": 0.75, "lam": 1.25, "rate_step": 0.0}
+    expected = weights
+    for t, rate in enumerate(rates):
+        one = x, pairs[t : t + 1], labels[t : t + 1], expected
+        expected = train(*one, rate=float(rate), **options)[0]
+    learned, _, _ = train(x, pairs, labels, weights, rate=1.0, rates=rates, **options)
+    np.testing.assert_array_equal(learned, expected)
+    assert not np.array_equal(learned, train(x, pairs, labels, weights, rate=1.0, **options)[0])
+
+
 def test_instruction_sets_agree_in_every_bit():
     x, pairs, labels, weights = draw_problem(40, 5, n_pairs=2000)
     options = {"hinge": True, "rho": 0.7, "lam": 1.0, "rate": 0.03, "rate_step": -1e-6}

@@ -19,7 +19,8 @@ void define_learning(nb::module_& m) {
   m.def(
       "train_pairs",
       [](const In<float, 2>& x, const In<int32_t, 2>& pairs, const In<uint8_t, 1>& labels, bool hinge, float rho,
-         float lam, float rate, float rate_step, int64_t age, const Out<float, 2>& weights, const Out<float, 2>& lag) {
+         float lam, float rate, float rate_step, int64_t age, const Out<float, 2>& weights, const Out<float, 2>& lag,
+         const std::optional<In<float, 1>>& rates) {
         const PairTask task{x.data(),
                             pairs.data(),
                             labels.data(),
@@ -31,11 +32,12 @@ void define_learning(nb::module_& m) {
                             lam,
                             rate,
                             rate_step,
-                            age};
+                            age,
+                            data_or_null(rates)};
         return give(train_pairs(task, weights.data(), lag.data()));
       },
       "vectors"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "rate"_a, "rate_step"_a, "age"_a, "weights"_a,
-      "lag"_a, Released());
+      "lag"_a, "rates"_a = nb::none(), Released());
   m.def(
       "pair_gradient",
       [](const In<float, 2>& scores, const In<int32_t, 2>& pairs, const In<uint8_t, 1>& labels, bool hinge, float rho,
@@ -51,7 +53,8 @@ void define_learning(nb::module_& m) {
                             lam,
                             0,
                             0,
-                            0};
+                            0,
+                            nullptr};
         return give(pair_gradient(task, scores.data(), gradient.data()));
       },
       "scores"_a, "pairs"_a, "labels"_a, "hinge"_a, "rho"_a, "lam"_a, "gradient"_a, Released());

@@ -102,9 +102,22 @@ std::string learning(const Inputs& in) {
   const int groups = (in.layout.arity + kRowGroup - 1) / kRowGroup * kRowGroup;
   weights.resize(static_cast<size_t>(groups) * kDims);
   lag.resize(weights.size());
+  std::vector<float> rates(kPairs);
+  for (int t = 0; t < kPairs; ++t) rates[t] = 0.01f * static_cast<float>(t % 7);
   for (bool hinge : {false, true}) {
-    const PairTask task{in.x.data(), in.pairs.data(), in.labels.data(), kPairs, kDims, in.layout.arity, hinge, 1.0f,
-                        0.7f,        0.05f,           -1e-5f,           -100};
+    const PairTask task{in.x.data(),
+                        in.pairs.data(),
+                        in.labels.data(),
+                        kPairs,
+                        kDims,
+                        in.layout.arity,
+                        hinge,
+                        1.0f,
+                        0.7f,
+                        0.05f,
+                        -1e-5f,
+                        -100,
+                        hinge ? rates.data() : nullptr};
     const PairTotals totals = train_pairs(task, weights.data(), lag.data());
     std::vector<float> gradient(in.scores.size());
     const PairTotals others = pair_gradient(task, in.scores.data(), gradient.data());

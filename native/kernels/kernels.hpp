@@ -121,6 +121,7 @@ struct PairTask {
   float rho, lam;         // cost of an error: different symbols for a similar pair, equal symbols for a dissimilar one
   float rate, rate_step;  // learning rate of the first pair, and its change from pair to pair
   int64_t age;            // pairs since averaging began; negative: it begins after -age pairs
+  const float* rates;     // n_pairs learning rates instead; null: rate and rate_step give them
 };
 struct PairTotals {
   double bound;     // the sum of the pairs' bounds

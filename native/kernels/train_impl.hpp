@@ -100,7 +100,7 @@ static PairTotals train(const PairTask& task, float* weights, float* lag) {
     totals.errors += r.error;
     if (r.winner[0] == r.rival[0] && r.winner[1] == r.rival[1]) continue;
     ++totals.updates;
-    const float rate = task.rate + task.rate_step * static_cast<float>(t);
+    const float rate = task.rates ? task.rates[t] : task.rate + task.rate_step * static_cast<float>(t);
     const int64_t age = task.age + t;
     for (int member = 0; member < 2; ++member) {
       const int64_t winner = r.winner[member] * task.stride, rival = r.rival[member] * task.stride;

@@ -42,17 +42,19 @@ def train_pairs(
     rate: float,
     rate_step: float,
     age: int,
+    rates: F32 | None = None,
 ) -> PairTotals:
     """Learn one rank function from pairs ``(t, 2)`` in their order; changes ``weights`` and ``lag`` ``(arity, d)``.
 
     The rival of a pair is the assignment of symbols with the largest score plus loss; the loss is ``rho`` for different
     symbols of a similar pair, ``lam`` for equal symbols of a dissimilar one. Every pair takes a step from the rival to
     the winners, or with ``hinge`` to the best assignment without a loss. The rate of pair t is
-    ``rate + t * rate_step``. ``age`` counts the pairs since averaging began and is negative before; the mean of the
-    weights since then is ``weights - lag / age``. ``d`` is a multiple of 8.
+    ``rate + t * rate_step``, or ``rates[t]`` if ``rates`` is not None (the default). ``age`` counts the pairs since
+    averaging began and is negative before; the mean of the weights since then is ``weights - lag / age``. ``d`` is a
+    multiple of 8.
     """
     options = (hinge, rho, lam, rate, rate_step, age)
-    return PairTotals(*_native.train_pairs(vectors, pairs, labels, *options, weights, lag))
+    return PairTotals(*_native.train_pairs(vectors, pairs, labels, *options, weights, lag, rates))
 
 
 def pair_gradient(

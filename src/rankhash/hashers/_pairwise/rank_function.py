@@ -94,16 +94,23 @@ def learn_literally(
     """
     weights = np.array(start, np.float32, order="C")
     n, trace, watch, lag = len(pairs), Trace(), SymbolChange(x, weights), np.zeros_like(weights)
-    rates = np.full(n, rule.rate) if factors is None else rule.rate * factors
+    rates = (rule.rate * (np.ones(n) if factors is None else factors)).astype(np.float32)
     for first, last in pairwise(np.linspace(0, n, min(N_BLOCKS, n) + 1).astype(int)):
-        parts = []
-        ends = [*(first + 1 + np.flatnonzero(np.diff(rates[first:last]))), last]
-        for begin, end in pairwise([first, *ends]):  # pairs of one rate at once
-            constants = {"hinge": False, "rho": rule.rho, "lam": rule.lam, "rate_step": 0.0, "age": begin - n}
-            part = (pairs[begin:end], labels[begin:end], weights, lag)
-            parts.append(_kernels.train_pairs(x, *part, rate=float(rates[begin]), **constants))
-        total = _kernels.PairTotals(*(sum(getattr(part, name) for part in parts) for name in vars(parts[0])))
-        trace.add(last - first, total, int(last), watch.changed(weights))
+        totals = _kernels.train_pairs(
+            x,
+            pairs[first:last],
+            labels[first:last],
+            weights,
+            lag,
+            hinge=False,
+            rho=rule.rho,
+            lam=rule.lam,
+            rate=0.0,
+            rate_step=0.0,
+            age=int(first) - n,
+            rates=rates[first:last],
+        )
+        trace.add(last - first, totals, int(last), watch.changed(weights))
         if trace.changed[-1] < rule.tol:
             break
     return weights, trace
