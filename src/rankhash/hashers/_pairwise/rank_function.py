@@ -96,19 +96,9 @@ def learn_literally(
     n, trace, watch, lag = len(pairs), Trace(), SymbolChange(x, weights), np.zeros_like(weights)
     rates = (rule.rate * (np.ones(n) if factors is None else factors)).astype(np.float32)
     for first, last in pairwise(np.linspace(0, n, min(N_BLOCKS, n) + 1).astype(int)):
+        part, steps, age = (pairs[first:last], labels[first:last], weights, lag), rates[first:last], int(first) - n
         totals = _kernels.train_pairs(
-            x,
-            pairs[first:last],
-            labels[first:last],
-            weights,
-            lag,
-            hinge=False,
-            rho=rule.rho,
-            lam=rule.lam,
-            rate=0.0,
-            rate_step=0.0,
-            age=int(first) - n,
-            rates=rates[first:last],
+            x, *part, hinge=False, rho=rule.rho, lam=rule.lam, rate=rule.rate, rate_step=0.0, age=age, rates=steps
         )
         trace.add(last - first, totals, int(last), watch.changed(weights))
         if trace.changed[-1] < rule.tol:
