@@ -61,15 +61,16 @@ def metadata_option(command: F) -> F:
 
 
 def show(facts: dict[str, Any], *, as_json: bool) -> None:
-    """Print facts, one per line, or as one JSON object."""
+    """Print facts, one per line without those that are None, or all as one JSON object."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
-    width = max(map(len, facts), default=0)
-    for name, value in facts.items():
+    known = {name: value for name, value in facts.items() if value is not None}
+    width = max(map(len, known), default=0)
+    for name, value in known.items():
         parts = [f"{key} {part}" for key, part in value.items()] if isinstance(value, dict) else value
         shown = ", ".join(map(str, parts)) if isinstance(parts, (list, tuple)) else value
-        click.echo(f"{name:<{width}}  {'-' if shown is None or shown == '' else shown}")
+        click.echo(f"{name:<{width}}  {'-' if shown == '' else shown}")
 
 
 @contextlib.contextmanager

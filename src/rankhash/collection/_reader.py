@@ -97,12 +97,14 @@ class Reader:
         return index if isinstance(index, LookupIndex) else None
 
     def describe_index(self) -> tuple[str, int]:
-        """The kind of index that searches use now, and its size in bytes."""
+        """The kind of index that searches use, and the bytes that it takes in memory so far."""
         if self._owner != os.getpid():
             self._start()
         index = self._replica.index
-        if index is None and self._database.encoding.hasher is None:
-            learned = None if self._replica.vectors is None else self._replica.vectors.learned
+        encoding = self._database.encoding
+        if index is None and encoding.hasher is None:
+            vectors = self._replica.vectors
+            learned = encoding.learned if vectors is None else vectors.learned
             kind = "exact" if learned is None else f"{learned.coder.n_cells} cells"
         elif not isinstance(index, LookupIndex):
             kind = "flat"
