@@ -196,13 +196,26 @@ std::string cells(int n_symbols, int depth) {
     std::vector<int64_t> ids(40 * 10);
     std::vector<float> distances(40 * 10);
     for (const float effort : {4.0f, 1000.0f}) {
-      search_cells(view, stored, {nullptr}, {10, effort, 4, 25, 0.5f * depth, 3.0f * depth, 2, 1.2f, nullptr, 1},
-                   queries.data(), queries.data(), 40, ids.data(), distances.data());
+      const CellSearch search{.k = 10,
+                              .effort = effort,
+                              .exponent = 4,
+                              .n_candidates = 25,
+                              .usual = 0.5f * depth,
+                              .far = 3.0f * depth,
+                              .growth = 2,
+                              .slack = 1.2f,
+                              .n_expected = 10,
+                              .beyond = 2.0f * depth,
+                              .passing = nullptr,
+                              .n_threads = 1};
+      const CellStats stats = search_cells(view, stored, {nullptr}, search, queries.data(), queries.data(), 40,
+                                           ids.data(), distances.data());
+      out += raw(ids) + raw(distances) + std::to_string(stats.incomplete);
+    }
+    for (const Metric metric : {Metric::kSquaredEuclidean, Metric::kNegativeProduct}) {
+      search_rows(stored, {nullptr}, metric, nullptr, queries.data(), 40, 10, 1, ids.data(), distances.data());
       out += raw(ids) + raw(distances);
     }
-    search_rows(stored, {nullptr}, Metric::kNegativeProduct, nullptr, queries.data(), 40, 10, 1, ids.data(),
-                distances.data());
-    out += raw(ids) + raw(distances);
   }
   std::vector<int32_t> nearest(40);
   std::vector<float> scores(40);
