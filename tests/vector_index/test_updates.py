@@ -138,7 +138,7 @@ def test_an_index_of_four_times_as_many_vectors_learns_anew():
 
 
 def test_cells_that_grow_much_larger_than_others_are_split(stored, queries, monkeypatch):
-    monkeypatch.setattr("rankhash.vector_index._engine.CODES_PER_CELL", 20)
+    monkeypatch.setattr("rankhash.vector_index._coder.CODES_PER_CELL", 20)
     index = VectorIndex("euclidean", bytes_per_vector=4, verbose=False)
     index.fit(stored[:3000]).add(stored)
     before = index.describe()["n_cells"]

@@ -11,6 +11,7 @@ it is holes. Codes are only added: removed rows stay until the index is compacte
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,13 @@ class Cells:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_view"}
+
+    def copied(self) -> Cells:
+        """The codes as they are now, which later changes leave alone: these write to free places of the arena only."""
+        other = copy.copy(self)
+        for name in ("first_block", "capacity", "sizes"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
 
     def _new_view(self) -> _kernels.CellsView:
         centroids, squares, axes, first_axis, decoder = self._panels
@@ -196,7 +204,7 @@ class Cells:
         own = cell_sizes(points - centroids[cells], cells, parts)
         self.coder = self.coder.with_parts(cell, centroids, *own)
         self._read_coder()
-        self.sizes[cell] = 0
+        self.sizes[cell] = self.capacity[cell] = 0  # its blocks become a hole
         for name in ("first_block", "capacity", "sizes"):
             known = getattr(self, name)
             setattr(self, name, np.concatenate([known, np.zeros(parts - 1, known.dtype)]))

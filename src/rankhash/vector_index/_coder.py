@@ -25,6 +25,9 @@ from ._centroids import kmeans, nearest_centroids, squared_lengths
 from ._corrections import HALF_RANGE, MOST_OFFSET, Axes, as_bytes, corrections, learn_corrections
 from ._metric import storable
 
+CELLS_PER_ROOT, CODES_PER_CELL = 3.0, 128
+"""Cells are CELLS_PER_ROOT √n, but have at least CODES_PER_CELL vectors on average: four blocks of codes."""
+
 POINTS_PER_CELL = 48
 """Training vectors per cell for k-means; more hardly change what has to be scanned."""
 
@@ -261,3 +264,9 @@ def _distinct(residuals: F32, rng: np.random.Generator) -> F32:
         return residuals
     shape = (max(len(residuals), 256), residuals.shape[1])
     return rng.standard_normal(shape).astype(np.float32)
+
+
+def n_cells_for(n: int) -> int:
+    """How many cells n vectors get, full panels of the kernels."""
+    wanted = int(min(CELLS_PER_ROOT * np.sqrt(n), n / CODES_PER_CELL))
+    return max(_kernels.PANEL, -(-wanted // _kernels.PANEL) * _kernels.PANEL)

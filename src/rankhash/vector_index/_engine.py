@@ -21,7 +21,8 @@ from ..hashers.progress import FitProgress
 from ._calibration import DEPTHS, Calibration, Reach, Setting
 from ._cells import Cells
 from ._centroids import KMEANS_ROUNDS
-from ._coder import POINTS_PER_CELL, QUANTIZER_POINTS, learn_coder
+from ._changing import whole
+from ._coder import POINTS_PER_CELL, QUANTIZER_POINTS, learn_coder, n_cells_for
 from ._held_out import HeldOut
 from ._ids import RowIds
 from ._metric import prepare
@@ -30,9 +31,6 @@ from ._rows import Rows, no_rows
 
 EXACT_NUMBERS = 1 << 22
 """Sets of up to this many numbers (n · d), 10,000 vectors of 400 dimensions, are searched exactly."""
-
-CELLS_PER_ROOT, CODES_PER_CELL = 3.0, 128
-"""Cells are CELLS_PER_ROOT √n, but have at least CODES_PER_CELL vectors on average: four blocks of codes."""
 
 RELEARN_GROWTH, RECALIBRATE_GROWTH = 4, 1.5
 SPLIT_SIZE = 8
@@ -76,6 +74,7 @@ class Engine:
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
+    @whole
     def add(self, vectors: F32, ids: I64) -> None:
         """Add vectors under new ids."""
         if not len(vectors):
@@ -97,19 +96,33 @@ class Engine:
             self._split_large_cells()
             if self.options.vectors is not None and len(self.ids) >= RECALIBRATE_GROWTH * self.n_calibrated:
                 self.calibrate()
-        self.tidy()
+        self._tidy()
+
+    @whole
+    def upsert(self, vectors: F32, ids: I64) -> None:
+        """Add vectors, and remove those that have their ids."""
+        rows = self.ids.rows_of(ids)
+        self.ids.remove(rows[rows >= 0])
+        self.add(vectors, ids)
+
+    @whole
+    def remove(self, rows: I64) -> None:
+        """Remove living rows."""
+        self.ids.remove(rows)
+        self._tidy()
 
     def learn(self, sample: F32) -> None:
         """Learn cells and codes from vectors that are not added."""
-        n_cells = self.options.n_cells or _n_cells(len(sample))
+        n_cells = self.options.n_cells or n_cells_for(len(sample))
         self.cells = Cells(self._coder(sample, n_cells))
         self.n_learned = len(sample)
 
-    def tidy(self) -> None:
+    def _tidy(self) -> None:
         """Rewrite rows and cells without the removed ones when these are a quarter."""
         if 4 * self.ids.n_dead > max(len(self.ids.ids), 4096):
             self.compact()
 
+    @whole
     def compact(self) -> None:
         """Rewrite rows and cells without the removed ones."""
         if not self.ids.n_dead:
@@ -145,7 +158,7 @@ class Engine:
         """New cells, codes and calibration for all rows."""
         self.compact()
         n, options = len(self.ids), self.options
-        n_cells = options.n_cells or _n_cells(n)
+        n_cells = options.n_cells or n_cells_for(n)
         rng = np.random.default_rng(options.random_state)
         sample = self.rows.take(np.sort(rng.permutation(n)[: max(n_cells * POINTS_PER_CELL, QUANTIZER_POINTS)]))
         sample = sample[rng.permutation(len(sample))]
@@ -279,11 +292,6 @@ class Engine:
     def _cell_search(self, setting: Setting) -> _kernels.CellSearch:
         calibration = self.calibration if self.options.n_probes is None else None
         return (Reach() if calibration is None else calibration.reach).search(setting)
-
-
-def _n_cells(n: int) -> int:
-    wanted = int(min(CELLS_PER_ROOT * np.sqrt(n), n / CODES_PER_CELL))
-    return max(_kernels.PANEL, -(-wanted // _kernels.PANEL) * _kernels.PANEL)
 
 
 def _count_bits(bits: U8 | None) -> int:

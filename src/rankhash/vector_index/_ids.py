@@ -17,7 +17,8 @@ class RowIds:
     """The ids ``(n_rows,)`` of rows, unique among the living; a removed row keeps its place until rows are rewritten.
 
     Ids are found by binary search in the sorted ids of the first rows, and in a dict of the newest ones. Ascending ids,
-    as an index gives them itself, are sorted already and take no further memory.
+    as an index gives them itself, are sorted already and take no further memory. A change replaces arrays and numbers,
+    and puts entries into that dict: a shallow copy becomes what it was by ``sort``.
     """
 
     def __init__(self, ids: I64 | None = None, next_id: int = 0) -> None:
@@ -27,7 +28,7 @@ class RowIds:
         self.n_dead = 0
         self._order: I64 | None = None  # rows in the order of their ids; None if they are in it
         self._bits: tuple[tuple[int, int], U8] | None = None  # of the living, and of how many rows
-        self._sort()
+        self.sort()
 
     def __len__(self) -> int:
         return len(self.ids) - self.n_dead
@@ -55,14 +56,23 @@ class RowIds:
         self.next_id = max(self.next_id, int(ids.max(initial=-1)) + 1)
         self.ids, self.live = np.concatenate([self.ids, ids]), np.concatenate([self.live, np.ones(len(ids), bool)])
         if len(self._newest) + len(ids) > max(_FEW, len(self._sorted) // 8):
-            self._sort()
+            self.sort()
         else:
             self._newest.update(zip(ids.tolist(), range(first, first + len(ids)), strict=True))
 
     def remove(self, rows: I64) -> None:
         """Mark living rows as removed."""
-        self.live[rows] = False
-        self.n_dead += len(rows)
+        live = self.live.copy()
+        live[rows] = False
+        self.live, self.n_dead = live, self.n_dead + len(rows)
+
+    def sort(self) -> None:
+        """Sort the ids of all rows, so that none is left to the dict."""
+        self._newest: dict[int, int] = {}
+        self._sorted, self._order = self.ids, None
+        if self.n_dead or bool((self.ids[1:] <= self.ids[:-1]).any()):
+            self._order = self.living()
+            self._sorted = self.ids[self._order]
 
     def living(self) -> I64:
         """The living rows in the order of their ids."""
@@ -95,10 +105,3 @@ class RowIds:
         if kept is None or kept[0] != state:
             kept = self._bits = state, np.packbits(self.live, bitorder="little")
         return kept[1]
-
-    def _sort(self) -> None:
-        self._newest: dict[int, int] = {}
-        self._sorted, self._order = self.ids, None
-        if self.n_dead or bool((self.ids[1:] <= self.ids[:-1]).any()):
-            self._order = self.living()
-            self._sorted = self.ids[self._order]

@@ -151,7 +151,9 @@ class VectorIndex:
             if taken.any():
                 raise TakenIdError(f"id {numbers[taken][0]} is already in the index; upsert replaces vectors")
         if len(vectors):
-            self._ready(vectors.shape[1]).add(vectors, numbers)
+            engine = self._ready(vectors.shape[1])
+            engine.add(vectors, numbers)
+            self._engine = engine
         return numbers
 
     def upsert(self, X: Any, ids: ArrayLike) -> None:
@@ -161,9 +163,8 @@ class VectorIndex:
         if not len(vectors):
             return
         engine = self._ready(vectors.shape[1])
-        rows = engine.ids.rows_of(numbers)
-        engine.ids.remove(rows[rows >= 0])
-        engine.add(vectors, numbers)
+        engine.upsert(vectors, numbers)
+        self._engine = engine
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove vectors by their ids; an id that is not in the index is an error, and then nothing is removed."""
@@ -171,8 +172,7 @@ class VectorIndex:
         if not len(numbers):
             return
         engine, rows = self._found(numbers)
-        engine.ids.remove(rows)
-        engine.tidy()
+        engine.remove(rows)
 
     def get(self, ids: ArrayLike) -> F32:
         """The stored vectors ``(n, d)`` of the given ids: of unit length for the cosine, rounded as they are stored."""
@@ -288,9 +288,7 @@ class VectorIndex:
         return prepare(vectors, self.metric, name)
 
     def _ready(self, n_features: int) -> Engine:
-        if self._engine is None:
-            self._engine = Engine(self._options, n_features)
-        return self._engine
+        return Engine(self._options, n_features) if self._engine is None else self._engine
 
     def _found(self, ids: I64) -> tuple[Engine, I64]:
         engine = self._engine

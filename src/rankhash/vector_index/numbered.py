@@ -83,8 +83,7 @@ class NumberedVectors:
         rows = self._engine.ids.rows_of(numbers)
         if (rows < 0).any():
             raise IdError(f"number {numbers[rows < 0][0]} is not there")
-        self._engine.ids.remove(rows)
-        self._engine.tidy()
+        self._engine.remove(rows)
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -116,7 +115,6 @@ class NumberedVectors:
         """The vectors and cells as they are now, for another thread: later changes do not reach them."""
         other, engine = copy.copy(self), copy.copy(self._engine)
         engine.rows, engine.ids = copy.copy(engine.rows), copy.copy(engine.ids)
-        engine.ids.live = engine.ids.live.copy()
         engine.cells = copy.deepcopy(engine.cells)
         other._engine = engine
         return other
