@@ -12,13 +12,13 @@ import contextlib
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 from ..errors import BusyError, DeadlineError, FileFormatError, RankhashError, StorageError
 from ._forking import FORKING
+from ._interrupts import interruptible
 from ._schema import read_setting
 
 MEMORY = ":memory:"
@@ -30,9 +30,6 @@ PRAGMAS = (
     "PRAGMA secure_delete = FAST",
     "PRAGMA cache_size = -32768",
 )
-
-STEPS = 20_000
-"""Instructions of SQLite's virtual machine between two checks of the deadline, about a millisecond"""
 
 _inherited: list[sqlite3.Connection] = []
 """Connections of the parent process, which a child process must neither use nor close after a fork"""
@@ -107,18 +104,6 @@ class Connections:
             raise StorageError(f"{self.path} was deleted or replaced by another file; open it again")
 
     @contextlib.contextmanager
-    def interrupting(self, connection: sqlite3.Connection, deadline: float | None) -> Iterator[None]:
-        """Interrupt SQL of this connection once ``time.monotonic`` has passed ``deadline`` (None: never)."""
-        if deadline is None:
-            yield
-            return
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
-        try:
-            yield
-        finally:
-            connection.set_progress_handler(None, 0)
-
-    @contextlib.contextmanager
     def borrowed(self) -> Iterator[sqlite3.Connection]:
         """A connection outside any transaction; errors of SQLite become errors of this package."""
         self._check_process()
@@ -127,7 +112,8 @@ class Connections:
             self.check_open()
             connection = self._take()
             try:
-                yield connection
+                with interruptible(connection):
+                    yield connection
             finally:
                 self._give(connection)
 

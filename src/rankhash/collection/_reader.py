@@ -15,6 +15,7 @@ from ..index import LookupIndex
 from ..index.background import TableMaker
 from ._database import Database
 from ._encoding import Encoding
+from ._interrupts import interruptible
 from ._lock import SharedLock
 from ._replica import KINDS, Replica
 from ._schema import Counters, read_counters
@@ -61,7 +62,8 @@ class Reader:
                     self._catch_up(connection, counters, encoding)
                     attempt.enter_context(self._lock.shared())
                     if self._replica.generation == counters.generation:
-                        attempt.enter_context(connections.interrupting(connection, deadline))
+                        if deadline is not None:
+                            attempt.enter_context(interruptible(connection, deadline))
                         stack.push(attempt.pop_all())
                         break
             else:

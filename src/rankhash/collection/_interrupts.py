@@ -1,0 +1,58 @@
+"""SQL that ends at a deadline or at Ctrl-C, both of which SQLite itself does not notice."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+
+STEPS = 1000
+"""Instructions of SQLite's virtual machine between two checks: microseconds, or about a hundred large metadata"""
+
+
+@contextlib.contextmanager
+def interruptible(connection: sqlite3.Connection, deadline: float | None = None) -> Iterator[None]:
+    """Interrupt SQL of this connection once ``time.monotonic`` has passed ``deadline`` (None: never), and at signals.
+
+    The block raises what a signal's handler raises, such as KeyboardInterrupt. Python handles signals in its main
+    thread only: in other threads SQL without a deadline is not checked.
+    """
+    if deadline is None and threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    checks = _Checks(deadline)
+    connection.set_progress_handler(checks.results().__next__, STEPS)
+    try:
+        yield
+    except sqlite3.Error:
+        if checks.raised is not None:
+            raise checks.raised from None
+        raise
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+class _Checks:
+    """Whether SQL should end, asked again and again."""
+
+    def __init__(self, deadline: float | None) -> None:
+        self._deadline = deadline
+        self.raised: BaseException | None = None
+        """What the handler of a signal raised"""
+
+    def results(self) -> Iterator[bool]:
+        """The result of each check.
+
+        A function would not do: signals are handled when it is entered, before its ``try``, and what their handlers
+        raise is lost in SQLite. A generator is entered inside of its ``try``.
+        """
+        while True:
+            try:
+                late = self._deadline is not None and time.monotonic() > self._deadline
+                yield late or self.raised is not None
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self.raised = error
