@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from html import escape
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from rankhash.cli import main
+from rankhash.evaluation import Compared, recommend
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def run(*args):
 
 def test_methods_are_compared_and_one_is_recommended(path, tmp_path):
     plot = tmp_path / "plot.html"
-    options = ["--method", "RankQuantizer", "--method", "LSH", "--bytes", 2, "--bytes", 8, "--plot", plot]
+    options = ["--method", "RankQuantizer", "--method", "LSH", "--bytes", 2, 8, "--plot", plot]
     result = run(path, *options)
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
@@ -38,7 +40,30 @@ def test_methods_are_compared_and_one_is_recommended(path, tmp_path):
         ["VectorIndex", "96"],
     ]
     assert lines[6].startswith("recall ≥ 0.95 at ≤ 16 bytes: RankQuantizer, 8 bytes, 100 candidates re-ranked")
-    assert "plotly" in plot.read_text(encoding="utf-8")
+    page = plot.read_text(encoding="utf-8")
+    assert page.count("<svg class=plot") == 1
+    assert page.count("<tr>") == 6
+    assert escape(lines[6]) in page
+    assert "http" not in page
+    assert "<script" not in page
+    assert len(page) < 10_000
+
+
+def test_bytes_are_given_together_or_one_by_one(path):
+    for options in (["--bytes", 1, 2], ["--bytes", 1, "--bytes", 2], ["--json", "--bytes", 2, 1]):
+        found = json.loads(run(*options, path, "--method", "LSH", *([] if "--json" in options else ["--json"])).output)
+        assert sorted(row["n_bytes"] for row in found["rows"][:2]) == [1, 2]
+    assert "extra argument" in run(path, "--method", "LSH", 8, "--bytes", 8).output
+
+
+def test_the_fewest_bytes_then_the_best_recall_are_recommended():
+    def row(method, n_bytes, found, search):
+        return Compared(method, n_bytes, 0.5, found, 1.0, 1.0, search)
+
+    short = [row("A", 8, 0.94, 1), row("B", 8, 0.961, 1), row("C", 8, 0.999, 3), row("D", 8, 0.996, 2)]
+    assert recommend([*short, row("E", 16, 1.0, 0.1), row("VectorIndex", 4, 1.0, 0.1)]).method == "D"
+    assert recommend(short[:1], 0.95) is None
+    assert recommend(short, 0.9, 4) is None
 
 
 def test_programs_get_numbers(path):

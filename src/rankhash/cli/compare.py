@@ -11,25 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import InvalidInputError
 from . import _common
 
 if TYPE_CHECKING:
     from ..evaluation.comparison import Compared
 
 METHODS = ("RankQuantizer", "JRSH", "ITQ", "LSH")
-HEADER = ("method", "bytes", "recall@{k}", "{k} of {candidates}", "fit, s", "encode, µs", "search, ms")
+
+
+class ManySizes(click.Command):
+    """A command whose option ``--bytes`` takes all integers that follow it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat ``--bytes`` before each of its integers."""
+        found: list[str] = []
+        for word in args:
+            follows = len(found) > 1 and found[-2] == "--bytes" and found[-1].isdecimal() and word.isdecimal()
+            found += ["--bytes", word] if follows else [word]
+        return super().parse_args(ctx, found)
 
 
 @click.command(
+    cls=ManySizes,
     epilog=_common.examples(
-        "rankhash compare vectors.npy --bytes 8 --bytes 16",
+        "rankhash compare vectors.npy --bytes 8 16 32",
         "rankhash compare vectors.npy --method RankQuantizer --method ITQ --metric cosine --plot recall.html",
-    )
+    ),
 )
 @click.argument("vectors")
 @click.option(
-    "--bytes", "n_bytes", type=click.IntRange(1), multiple=True, help="Bytes per code; may be repeated. [8, 16, 32]"
+    "--bytes", "n_bytes", type=click.IntRange(1), multiple=True, help="Bytes per code, one or more. [8, 16, 32]"
 )
 @click.option("--method", "methods", multiple=True, help=f"A hasher; may be repeated. [{', '.join(METHODS)}]")
 @click.option(
@@ -56,7 +67,9 @@ HEADER = ("method", "bytes", "recall@{k}", "{k} of {candidates}", "fit, s", "enc
     show_default=True,
     help="Seed of the queries and the fits.",
 )
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="HTML page with a figure to write.")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="HTML page with a figure and a table to write."
+)
 @_common.as_json_option
 def command(
     vectors: str,
@@ -72,11 +85,13 @@ def command(
 ) -> None:
     """Compare methods on VECTORS at equal bytes: the true neighbours they find, their times, and which to choose.
 
-    VECTORS is a file (.npy .npz .fvecs .bvecs .mat .mtx .hdf5) or the name of a data set, such as digits. Held-out
-    queries are removed from the database. "10 of 100" is the recall after re-ranking 100 candidates by true distances.
+    VECTORS is a file (.npy .npz .fvecs .bvecs .csv .jsonl .parquet .mat .mtx .hdf5) or the name of a data set, such as
+    digits. Held-out queries are removed from the database. "10 of 100" is the recall after re-ranking 100 candidates by
+    true distances.
     """
     from ..datasets import load_dataset
     from ..evaluation.comparison import compare, recommend
+    from ..evaluation.comparison_page import comparison_page
 
     sizes, names = n_bytes or (8, 16, 32), methods or METHODS
     data = load_dataset(vectors)
@@ -91,17 +106,20 @@ def command(
             progress=lambda _: update(next(n_done)),
             **options,
         )
-    if plot is not None:
-        plot.write_text(_figure(rows, k, candidates), encoding="utf-8")
     best = recommend(rows, recall, at_most)
+    advice = _advice(rows, best, recall, at_most, candidates)
+    if plot is not None:
+        plot.write_text(comparison_page(rows, k, candidates, advice), encoding="utf-8")
     if as_json:
         click.echo(json.dumps({"rows": [asdict(row) for row in rows], "best": best and asdict(best)}))
         return
     _print(rows, k, candidates)
-    click.echo(_advice(rows, best, recall, at_most, candidates))
+    click.echo(advice)
 
 
 def _print(rows: Sequence[Compared], k: int, candidates: int) -> None:
+    from ..evaluation.comparison_page import HEADER
+
     header = [title.format(k=k, candidates=candidates) for title in HEADER]
     click.echo(f"{header[0]:<16}" + "".join(f"{title:>12}" for title in header[1:]))
     for row in rows:
@@ -119,23 +137,3 @@ def _advice(rows: Sequence[Compared], best: Compared | None, recall: float, at_m
     return (
         f"{wanted}{best.method}, {best.n_bytes} bytes, {candidates} candidates re-ranked ({best.recall_reranked:.3f})."
     )
-
-
-def _figure(rows: Sequence[Compared], k: int, candidates: int) -> str:
-    """Recall over bytes, one line per method."""
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise InvalidInputError(
-            "--plot needs plotly: pip install 'rankhash[report]' (in a checkout: '.[report]')"
-        ) from None
-    figure = go.Figure()
-    for method in dict.fromkeys(row.method for row in rows):
-        mine = [row for row in rows if row.method == method]
-        sizes, found = [row.n_bytes for row in mine], [row.recall_reranked for row in mine]
-        figure.add_scatter(x=sizes, y=found, name=method, mode="lines+markers")
-    figure.update_layout(
-        title=f"{k} nearest among {candidates} candidates", xaxis_title="bytes per vector", yaxis_title="recall"
-    )
-    page: str = figure.to_html(include_plotlyjs=True)
-    return page

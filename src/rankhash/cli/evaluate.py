@@ -82,9 +82,10 @@ def command(
 ) -> None:
     """Report how well codes find the true neighbours of queries among VECTORS, or items of the same class.
 
-    VECTORS is a file (.npy .npz .fvecs .bvecs .mat .mtx .hdf5) or the name of a data set, such as digits. Held-out
-    queries are removed from the database. "(asymmetric)" compares codes with unrounded scores of queries. "Re-ranked"
-    is the recall after the best candidates by code were ordered by true distance. rankhash compare compares methods.
+    VECTORS is a file (.npy .npz .fvecs .bvecs .csv .jsonl .parquet .mat .mtx .hdf5) or the name of a data set, such as
+    digits. Held-out queries are removed from the database. "(asymmetric)" compares codes with unrounded scores of
+    queries. "Re-ranked" is the recall after the best candidates by code were ordered by true distance. rankhash compare
+    compares methods.
     """
     from ..datasets import load_dataset
     from ..evaluation.held_out import evaluate

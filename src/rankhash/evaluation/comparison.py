@@ -106,12 +106,15 @@ def compare(
 
 
 def recommend(rows: Iterable[Compared], recall: float = 0.95, n_bytes: int = 16) -> Compared | None:
-    """The row with the fewest bytes, then the fastest search, whose candidates reach a recall; None if there is none.
+    """The row with the fewest bytes whose candidates reach a recall, and the best recall among them; None if none does.
 
-    ``recall`` (default 0.95) is that of the candidates, ``n_bytes`` (default 16) the largest number of bytes.
+    ``recall`` (default 0.95) is that of the candidates, ``n_bytes`` (default 16) the largest number of bytes. Of rows
+    whose recall is the same to two digits, the one with the fastest search.
     """
     fit = [row for row in rows if row.recall_reranked >= recall and row.n_bytes <= n_bytes and row.method != INDEX]
-    return min(fit, key=lambda row: (row.n_bytes, row.search_milliseconds), default=None)
+    return min(
+        fit, key=lambda row: (row.n_bytes, -round(row.recall_reranked, 2), row.search_milliseconds), default=None
+    )
 
 
 def _parts(vectors: F32, metric: str, n_queries: int | None, seed: int) -> tuple[F32, F32]:
