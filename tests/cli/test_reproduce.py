@@ -129,6 +129,34 @@ def test_tuning_chooses_parameters_and_the_arity_at_each_length(tmp_path, monkey
     assert "RSH (tuned)" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
+def test_a_tuned_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    method = run_module.METHODS["SRSH"]
+    quick = type(method)("SRSH", "SRSH", {"max_pairs": 500, "arity": 2}, {"rho": [0.5, 2.0]})
+    monkeypatch.setitem(run_module.METHODS, "SRSH", quick)
+    monkeypatch.setattr("rankhash.evaluation.methods.choose_methods", lambda _: [quick])
+    searches, real = [], run_module.tune
+
+    def tune(*given, random_state, **known):
+        if random_state in searches:
+            pytest.fail(f"split {random_state} is tuned twice")
+        if random_state == 102 and 102 not in stopped:
+            stopped.append(102)
+            raise KeyboardInterrupt
+        searches.append(random_state)
+        return real(*given, random_state=random_state, **known)
+
+    stopped = []
+    monkeypatch.setattr(run_module, "tune", tune)
+    args = ("digits", "--train", 200, "--length", 8, "--length", 16, "--runs", 3, "--tune")
+    result = reproduce(tmp_path, *args)
+    assert result.exit_code == 1
+    assert "the same command resumes" in result.output
+    again = reproduce(tmp_path, *args)
+    assert again.exit_code == 0, again.output
+    assert "8 of 12 runs are finished already" in again.output
+    assert searches == [100, 101, 102]
+
+
 def test_codes_that_are_the_same_on_both_axes_are_learned_once(tmp_path, monkeypatch):
     fits, real = [], ITQ.fit
     monkeypatch.setattr(ITQ, "fit", lambda self, *given, **known: (fits.append(1), real(self, *given, **known))[1])

@@ -191,7 +191,7 @@ def test_labelme_and_peekaboom_are_read_as_published(tmp_path, cache, small, nam
     cache.mkdir(parents=True)
     write(cache / file)
     write(tmp_path / f"renamed{file[-4:]}")
-    for path in (tmp_path, tmp_path / file, tmp_path / f"renamed{file[-4:]}", None):
+    for path in (tmp_path, tmp_path / file, tmp_path / file[:-4], tmp_path / f"renamed{file[-4:]}", None):
         data = load_dataset(name, path)
         np.testing.assert_array_equal(data.vectors, X)
         assert (data.name, data.labels) == (name, None)

@@ -54,6 +54,20 @@ def test_splits_differ_by_seed_and_are_repeatable(digits):
     assert (a.query_rows != c.query_rows).any()
 
 
+def test_a_split_does_not_depend_on_the_signs_that_a_processor_gives_its_axes(digits, monkeypatch):
+    real, expected = np.linalg.svd, split(digits, Protocol(), 1)
+
+    def mirrored(points, **options):
+        left, spread, axes = real(points, **options)
+        signs = np.where(np.arange(len(axes)) % 2, -1.0, 1.0)
+        return left * signs[: left.shape[1]], spread, axes * signs[:, None]
+
+    monkeypatch.setattr(np.linalg, "svd", mirrored)
+    found = split(digits, Protocol(), 1)
+    np.testing.assert_array_equal(found.train, expected.train)
+    np.testing.assert_array_equal(found.queries, expected.queries)
+
+
 def test_strict_split_has_three_different_parts(digits):
     data = split(digits, Protocol(500, 300, 700), 0)
     assert (len(data.train), len(data.database), len(data.queries)) == (500, 700, 300)

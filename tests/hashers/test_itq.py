@@ -53,6 +53,26 @@ def test_with_more_bits_than_dimensions_the_columns_are_orthonormal(n_symbols):
     np.testing.assert_allclose(rows.T @ rows, np.eye(8), atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [400, 20])
+def test_codes_do_not_depend_on_the_signs_that_a_processor_gives_the_axes(n, monkeypatch):
+    points = np.random.default_rng(0).normal(size=(n, 30)).astype(np.float32)
+    svd, eigh = np.linalg.svd, np.linalg.eigh
+    expected = ITQ(6, random_state=0).fit(points).encode(points)
+    signs = np.where(np.arange(30) % 2, -1.0, 1.0)
+
+    def mirrored_svd(rows, **options):
+        left, spread, axes = svd(rows, **options)
+        return (left, spread, axes * signs[:, None]) if axes.shape == (30, 30) else (left, spread, axes)
+
+    def mirrored_eigh(scatter):
+        variances, columns = eigh(scatter)
+        return variances, columns * signs
+
+    monkeypatch.setattr(np.linalg, "svd", mirrored_svd)
+    monkeypatch.setattr(np.linalg, "eigh", mirrored_eigh)
+    np.testing.assert_array_equal(ITQ(6, random_state=0).fit(points).encode(points), expected)
+
+
 def test_projections_span_the_principal_axes():
     data = draw(300, 12)
     rows = ITQ(4, random_state=0).fit(data).projections_.astype(np.float64)

@@ -16,6 +16,7 @@ from golden import codes
 SAME = (
     *("LSH", "PStableLSH", "WTA", "CRO", "CRO fast", "PermutationCodes", "MinHash"),
     *("RSH", "RSH batch", "SRSH", "SRSH bound", "SRSH classes", "HDML", "HDML classes"),
+    *("RSH paper", "SRSH paper", "SRSH paper sampling"),
 )
 KERNELS = ("Sandybridge", "Haswell", "SkylakeX")
 """Without fused multiply-adds, with them, and with AVX-512."""

@@ -116,8 +116,10 @@ def _files(name: str, known: Known, path: Path | None) -> list[Path]:
 
 
 def _given(name: str, known: Known, path: Path) -> list[Path]:
-    if path.is_file() and len(known.files) == 1:
-        return [path]
+    if len(known.files) == 1 and not path.is_dir():
+        forms = (path, *(path.with_name(path.name + suffix) for suffix in READERS))
+        if file := next((form for form in forms if form.is_file()), None):
+            return [file]
     places = [path / file for file in known.files]
     if len(places) == 1 and not places[0].is_file():
         places = [_other_form(known, places[0]) or places[0]]
