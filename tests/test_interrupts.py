@@ -71,6 +71,17 @@ def test_encoding_ends_soon(n_threads):
     soon(lambda: _kernels.encode(vectors, projections, None, None, 128, 4, n_threads))
 
 
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_true_distances_of_a_few_queries_end_soon(n_threads):
+    """A few queries are one task; the rows are zeros, which take no memory."""
+    stored, queries = np.zeros((1 << 20, 512), np.float32), np.ones((8, 512), np.float32)
+    ids = np.arange(len(stored))
+    rows = _kernels.RowsView(stored.view(np.uint8)[:0], stored.view(np.uint8), len(stored), None, 512, "float32")
+    soon(lambda: _kernels.search_rows(rows, ids, False, None, queries, 3, n_threads))
+    candidates = np.tile(ids, (2, 1))
+    soon(lambda: _kernels.rank_rows(rows, ids, False, candidates, queries[:2], 3, n_threads))
+
+
 def state_of(index):
     store = index._store
     return len(index), store.size, store.n_dead, store.next_id, index.n_tables, index.ids.tobytes()

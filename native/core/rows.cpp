@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kTileQueries = 8;
 constexpr int64_t kRowsTogether = 256;  // rows that stay in the cache while a tile of queries goes over them
 constexpr int64_t kRowsAhead = 4;       // candidates whose rows are fetched while one is compared
+constexpr int64_t kPollRows = 1 << 14;  // rows, or candidates, between two checks for Ctrl-C
 constexpr int64_t kFewPassing = 4;      // if one of more than this many rows passes, rows are compared one by one
 
 int64_t count_passing(const uint8_t* passing, int64_t first, int64_t end) {
@@ -71,6 +72,7 @@ void search_rows(const RowsView& rows, const RowIds& ids, Metric metric, const u
     std::vector<RowDistances> distances;
     for (int64_t q = 0; q < count; ++q) distances.emplace_back(rows, metric, queries + (first + q) * rows.depth);
     for (int64_t start = 0, end; start < rows.size; start = end) {
+      if (start / kRowsTogether % (kPollRows / kRowsTogether) == 0) check_interrupt();
       end = std::min(start + kRowsTogether, start < rows.n_head ? rows.n_head : rows.size);
       const int64_t n_passing = count_passing(passing, start, end);
       for (int64_t q = 0; n_passing && q < count; ++q)
@@ -90,6 +92,7 @@ void rank_rows(const RowsView& rows, const RowIds& ids, Metric metric, const int
     const RowDistances distance(rows, metric, queries + q * rows.depth);
     const int64_t* own = candidates + q * m;
     for (int64_t i = 0; i < m; ++i) {
+      if (i % kPollRows == 0) check_interrupt();
       if (i + kRowsAhead < m && exists(own[i + kRowsAhead])) distance.prefetch(own[i + kRowsAhead]);
       if (!exists(own[i])) continue;
       const float away = distance(own[i]);
