@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rankhash import VectorIndex
+from rankhash.vector_index import _trial
 from rankhash.vector_index._calibration import Calibration, Reach, Setting
 from rankhash.vector_index._coder import CODE_ERROR, enough_bytes
 
@@ -109,3 +110,15 @@ def test_near_copies_do_not_make_other_queries_look_easy(rng):
     index = VectorIndex("euclidean", verbose=False)
     index.add(X)
     assert brute.recall(index.search(queries).ids, queries, X, "euclidean") >= 0.94
+
+
+def test_many_candidates_are_also_tried_with_a_slack(rng):
+    X = rng.normal(size=(8000, 64)).astype(np.float32)
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=4, verbose=False).fit(X)
+    index.add(X)
+    most = 10 * _trial.MOST_CANDIDATES[10]
+    many = [s for s in index._engine.calibration.settings if s.k == 10 and s.n_candidates > most]
+    assert many
+    assert {s.slack for s in many} >= {float("inf"), *_trial.SLACKS[:2]}
+    chosen = index._engine.calibration.choose(10, 0.99)
+    assert chosen.cost < min(s.cost for s in many if s.slack == float("inf") and s.recall >= chosen.recall)

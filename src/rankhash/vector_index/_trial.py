@@ -23,16 +23,21 @@ FIRST_EFFORT, EFFORT_GROWTH = 2.0, 2.0
 MOST_CANDIDATES = {10: 60.0, 100: 12.0}
 """Candidates per neighbour, by k, with which efforts are measured."""
 
+SLACKS = (1.5, 1.2, 1.1, 1.05)
+"""Slacks that are tried with all candidates of an effort."""
+
 NARROWER = {
-    10: ((30.0, 1.5), (30.0, 1.2), (15.0, 1.3), (15.0, 1.2), (15.0, 1.15), (15.0, 1.1), (15.0, 1.05)),
-    100: ((6.0, 1.5), (6.0, 1.2), (3.0, 1.3), (3.0, 1.15), (3.0, 1.1), (3.0, 1.05)),
+    10: ((30.0, (1.5, 1.2)), (15.0, (1.3, 1.2, 1.15, 1.1, 1.05, 1.02))),
+    100: ((6.0, (1.5, 1.2)), (3.0, (1.3, 1.15, 1.1, 1.05))),
 }
-"""Fewer candidates per neighbour, and slacks, by k. Where codes tell little, as in dense clusters, most candidates are
-re-ranked, elsewhere the slack ends it sooner: a fixed number would be too small for the former or large for the latter.
-"""
+"""Fewer candidates per neighbour, and the slacks tried with these, by k. Where codes tell little, as in dense clusters,
+most candidates are re-ranked, elsewhere the slack ends it sooner: a fixed number would be too small for the former or
+large for the latter."""
 
 FEWER = {10: (30.0, 15.0, 8.0, 5.0, 3.0, 1.5), 100: (6.0, 3.0, 1.5)}
 """The same for inner products, which have no slack."""
+
+NO_SLACK = (float("inf"),)
 
 EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
 LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
@@ -121,22 +126,30 @@ class Trial:
             settings.append(more)
         return settings[1:]
 
-    def narrower(self, most: Setting) -> list[Setting]:
+    def narrower(self, most: Setting, ways: Sequence[tuple[float, Sequence[float]]]) -> list[Setting]:
         """The same effort with fewer and fewer codes that are re-ranked, until a tenth of the recall is lost.
 
         The recall that each loses is measured query by query, which takes fewer queries than the recall itself.
         """
         all_found, _ = self.measured(most)
         settings = []
-        ways = [(per, float("inf")) for per in FEWER[most.k]] if self.product else NARROWER[most.k]
-        for per_neighbor, slack in ways:
-            setting = replace(most, n_candidates=int(np.ceil(most.k * per_neighbor)), slack=slack)
-            shares, cost = self.measured(setting)
-            lost = min(map(_cautious_mean, self._by_family(shares - all_found)))
-            settings.append(replace(setting, recall=most.recall + min(lost, 0.0), cost=cost))
-            if settings[-1].recall < 0.9 * most.recall:
-                break
+        for per_neighbor, slacks in ways:
+            for slack in slacks:
+                setting = replace(most, n_candidates=int(np.ceil(most.k * per_neighbor)), slack=slack)
+                shares, cost = self.measured(setting)
+                lost = min(map(_cautious_mean, self._by_family(shares - all_found)))
+                settings.append(replace(setting, recall=most.recall + min(lost, 0.0), cost=cost))
+                if settings[-1].recall < 0.9 * most.recall:
+                    break
         return settings
+
+    def ways(self, most: Setting) -> Sequence[tuple[float, Sequence[float]]]:
+        """Candidates per neighbour, at most as many as there are, and slacks with which these are re-ranked."""
+        per_neighbor = most.n_candidates / most.k
+        if self.product:
+            fewer = [n for n in (per_neighbor / 2, *FEWER[most.k]) if n < per_neighbor]
+            return [(n, NO_SLACK) for n in sorted(fewer, reverse=True)]
+        return [(per_neighbor, SLACKS), *NARROWER[most.k]]
 
 
 def calibrate(
@@ -164,10 +177,13 @@ def calibrate(
     for k in DEPTHS:
         if k <= stored.truth.shape[1]:
             curve = stored.by_effort(k, exponent)
-            settings += curve + stored.deeper(curve[-1])
+            deeper = stored.deeper(curve[-1])
             for setting, farther in pairwise([*curve, curve[-1]]):
                 if farther.recall >= LEAST_RECALL or setting is curve[-1]:
-                    settings += few.narrower(setting)
+                    settings += few.narrower(setting, few.ways(setting))
+            for setting in deeper:
+                settings += few.narrower(setting, few.ways(setting)[:1])
+            settings += curve + deeper
             on_step()
     measured = Calibration(tuple(settings), Reach())
     if unlike is None and strange is None:
