@@ -1,6 +1,8 @@
 """The door for vectors: what it takes, what it refuses, and that it copies no more than it must."""
 
+import sys
 import tracemalloc
+import types
 import warnings
 
 import numpy as np
@@ -212,3 +214,8 @@ def test_sparse_rows_are_read_in_dense_batches_where_they_are_welcome(monkeypatc
     for ask in (data.whole, lambda: data.take(np.arange(3))):
         with pytest.raises(InvalidInputError, match=r"is sparse, and . dense rows .*TruncatedSVD"):
             ask()
+
+
+def test_vectors_are_read_while_another_thread_imports_scipy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.sparse", types.ModuleType("scipy.sparse"))
+    assert as_vectors(np.ones((2, 3))).shape == (2, 3)

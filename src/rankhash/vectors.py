@@ -223,5 +223,5 @@ def _dense(rows: Any) -> Array:
 
 def _is_sparse(X: Any) -> bool:
     """Whether ``X`` is a sparse array of SciPy; False without an import if SciPy is not loaded."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # none while another thread imports it
+    return issparse is not None and bool(issparse(X))

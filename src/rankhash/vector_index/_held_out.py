@@ -29,6 +29,9 @@ far away as the one before. As many are hidden as the share MOST_COPIES of these
 N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
 """A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
 
+STEPS = {10: 1, 100: 2}
+"""Every how many queries are searched with for so many neighbours: a recall of more neighbours varies less."""
+
 USUAL, FAR, BEYOND, FEWEST_FAR = 0.9, 0.98, 1.2, 20
 """Searches go farther for queries more unlike than the share USUAL of the stored vectors, and as far as they ever go
 from BEYOND times what the share FAR has. Those are measured if FEWEST_FAR of the made-up queries are so far away."""
@@ -94,7 +97,9 @@ class HeldOut:
     def calibration(self, rows: _kernels.RowsView, on_step: Callable[[], None]) -> Calibration:
         """Settings and the recall that they reach, with candidates re-ranked by ``rows``."""
         near = self.families <= 0 if not self.cells.coder.product else np.ones(len(self.families), bool)
-        stored, few = self._trial(rows, near), self._trial(rows, near & _every(near, FEW))
+        steps = {k: step for k, step in STEPS.items() if k <= self.truth.shape[1]}
+        stored = {k: self._trial(rows, _every(near, near.sum() // step)) for k, step in steps.items()}
+        few = {k: self._trial(rows, _every(near, FEW // step)) for k, step in steps.items()}
         if self.cells.coder.product:
             return calibrate(stored, few, None, (0,), (), on_step)
         unlikeness = self.cells.coder.unlikeness(self.queries)
@@ -163,8 +168,8 @@ def made_up(rows: Rows, living: I64, rng: np.random.Generator) -> tuple[F32, I64
 
 def _every(flags: Flags, n: int) -> Flags:
     """Which of the flagged places to take, so that about n of them remain, spread evenly."""
-    step = max(1, int(flags.sum()) // n)
-    chosen: Flags = np.cumsum(flags) % step == 0
+    step = max(1, int(flags.sum()) // max(n, 1))
+    chosen: Flags = flags & (np.cumsum(flags) % step == 0)
     return chosen
 
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -55,7 +56,7 @@ CODE_COST, CELL_COST, SYMBOL_COST, HIT_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.0
 candidate, and per byte of its row."""
 
 FEW = 100
-"""Stored vectors with which exponents and numbers of candidates are compared."""
+"""Stored vectors with which exponents and numbers of candidates are compared; fewer for many neighbours."""
 
 CAUTION = 1.0
 """Standard errors that recalls are lowered by."""
@@ -98,6 +99,10 @@ class Trial:
         cost = stats.codes * self.n_bytes * CODE_COST + stats.cells * cell_cost
         cost += stats.hits * HIT_COST + stats.candidates * (CANDIDATE_COST + self.row_bytes * ROW_BYTE_COST)
         return _found(ids, distances, self.own, self.truth[:, :k]), cost / max(len(ids), 1)
+
+    def reaches(self, goals: Sequence[tuple[Setting, float]], reach: Reach) -> bool:
+        """Whether each setting finds as much as it should, or as it does for stored vectors if that is less."""
+        return all(self.run(setting, reach).recall >= min(setting.recall, least) for setting, least in goals)
 
     def _by_family(self, shares: F64) -> list[F64]:
         return [shares[self.families == family] for family in np.unique(self.families)]
@@ -153,8 +158,8 @@ class Trial:
 
 
 def calibrate(
-    stored: Trial,
-    few: Trial,
+    stored: dict[int, Trial],
+    few: dict[int, Trial],
     unlike: Trial | None,
     exponents: Sequence[int],
     reaches: Sequence[Reach],
@@ -162,39 +167,45 @@ def calibrate(
     strange: Trial | None = None,
     beyond: tuple[float, float] = (0.0, 0.0),
 ) -> Calibration:
-    """Settings for each k of DEPTHS that there are neighbours for.
+    """Settings for each k of ``stored``.
 
     ``stored`` has stored vectors as queries, ``few`` some of them, with which exponents and candidates are compared;
     ``unlike`` has others that lie far from all centroids, ``strange`` others whose neighbours are farther away than
-    ``beyond``. ``reaches`` are tried in their order.
+    ``beyond``. The first of ``reaches`` that is enough is taken.
     """
     exponent = exponents[0]
     if len(exponents) > 1:
-        curves = [few.by_effort(DEPTHS[0], exponent, HIGH_RECALL) for exponent in exponents]
+        curves = [few[DEPTHS[0]].by_effort(DEPTHS[0], exponent, HIGH_RECALL) for exponent in exponents]
         exponent = min((_at(curve, HIGH_RECALL) for curve in curves), key=lambda s: s.cost).exponent
     on_step()
     settings: list[Setting] = []
-    for k in DEPTHS:
-        if k <= stored.truth.shape[1]:
-            curve = stored.by_effort(k, exponent)
-            deeper = stored.deeper(curve[-1])
-            for setting, farther in pairwise([*curve, curve[-1]]):
-                if farther.recall >= LEAST_RECALL or setting is curve[-1]:
-                    settings += few.narrower(setting, few.ways(setting))
-            for setting in deeper:
-                settings += few.narrower(setting, few.ways(setting)[:1])
-            settings += curve + deeper
-            on_step()
+    for k, trial in stored.items():
+        settings += _settings(k, trial, few[k], exponent)
+        on_step()
     measured = Calibration(tuple(settings), Reach())
     if unlike is None and strange is None:
         return measured
-    depths = [k for k in DEPTHS if k <= stored.truth.shape[1]]
-    goals = [(measured.choose(k, asked), least) for asked, least in UNLIKE_RECALLS for k in depths]
-    enough = (r for r in reaches if unlike and all(unlike.run(s, r).recall >= min(s.recall, m) for s, m in goals))
-    reach = reaches[0] if unlike is None else next(enough, reaches[-1])
-    if strange is not None and not all(strange.run(s, reach).recall >= min(s.recall, least) for s, least in goals):
+    goals = [(measured.choose(k, asked), least) for asked, least in UNLIKE_RECALLS for k in stored]
+    reach = reaches[0]
+    if unlike is not None:
+        at = bisect_left(reaches[:-1], True, key=lambda reach: unlike.reaches(goals, reach))
+        reach = reaches[at]
+    if strange is not None and not strange.reaches(goals, reach):
         reach = replace(reach, beyond=beyond)
     return Calibration(measured.settings, reach)
+
+
+def _settings(k: int, stored: Trial, few: Trial, exponent: int) -> list[Setting]:
+    """Settings of growing effort, then of more candidates, and all of these with fewer that are re-ranked."""
+    curve = stored.by_effort(k, exponent)
+    deeper = stored.deeper(curve[-1])
+    settings = [*curve, *deeper]
+    for setting, farther in pairwise([*curve, curve[-1]]):
+        if farther.recall >= LEAST_RECALL or setting is curve[-1]:
+            settings += few.narrower(setting, few.ways(setting))
+    for setting in deeper:
+        settings += few.narrower(setting, few.ways(setting)[:1])
+    return settings
 
 
 def _at(curve: list[Setting], recall: float) -> Setting:
