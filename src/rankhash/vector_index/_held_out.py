@@ -18,9 +18,9 @@ from ._cells import Cells
 from ._rows import Rows
 from ._trial import EXPONENTS, FEW, MOST_GROWTH, Trial, calibrate
 
-N_LONELY, HIDDEN_SHARE = 100, 0.05
-"""Number of stored vectors that are searched for without their near-copies, which are hidden, but at most HIDDEN_SHARE
-of all vectors."""
+FEWEST_LONELY, MOST_LONELY, HIDDEN_SHARE = 100, 400, 0.05
+"""Numbers of stored vectors that are searched for without their near-copies, which are hidden: as many as possible, but
+at most the share HIDDEN_SHARE of all vectors is hidden."""
 
 GAP, AFTER, WITH_GAP, MOST_COPIES = 1.2, 5, 0.25, 0.9
 """Stored vectors have near-copies if, for a share WITH_GAP of them, a neighbour behind the first AFTER is GAP times as
@@ -99,7 +99,8 @@ class HeldOut:
         near = self.families <= 0 if not self.cells.coder.product else np.ones(len(self.families), bool)
         steps = {k: step for k, step in STEPS.items() if k <= self.truth.shape[1]}
         stored = {k: self._trial(rows, _every(near, near.sum() // step)) for k, step in steps.items()}
-        few = {k: self._trial(rows, _every(near, FEW // step)) for k, step in steps.items()}
+        n_few = FEW * len(np.unique(self.families[near]))
+        few = {k: self._trial(rows, _every(near, n_few // step)) for k, step in steps.items()}
         if self.cells.coder.product:
             return calibrate(stored, few, None, (0,), (), on_step)
         unlikeness = self.cells.coder.unlikeness(self.queries)
@@ -192,10 +193,11 @@ def _lonely(
     cells: Cells, rows: Rows, passing: U8 | None, living: I64, n_copies: int, rng: np.random.Generator
 ) -> tuple[I64, I64]:
     """Rows to hide, and the stored vectors among them whose near-copies the others are."""
-    n_hidden = min(n_copies + 1, int(HIDDEN_SHARE * len(living)) // N_LONELY)
+    most_hidden = int(HIDDEN_SHARE * len(living))
+    n_hidden = min(n_copies + 1, most_hidden // FEWEST_LONELY)
     if n_hidden < 2:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    lonely = np.sort(rng.permutation(living)[:N_LONELY])
+    lonely = np.sort(rng.permutation(living)[: min(most_hidden // n_hidden, MOST_LONELY)])
     found, _ = _nearest(cells, rows, passing, rows.take(lonely), n_hidden)
     hidden = np.union1d(found, lonely)
     return hidden[hidden >= 0], lonely

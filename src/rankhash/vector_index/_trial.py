@@ -44,9 +44,9 @@ EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
 LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
 """The range of recalls that settings are measured for, and the one at which exponents are compared."""
 
-MOST_PER_NEIGHBOR, MORE_CANDIDATES, LITTLE = {10: 1000.0, 100: 200.0}, 4, 0.002
-"""Where twice the effort raises the recall by less than LITTLE, there are MORE_CANDIDATES times as many candidates from
-then on, up to MOST_PER_NEIGHBOR (by k)."""
+MOST_PER_NEIGHBOR, MORE_CANDIDATES, LITTLE, PLENTY = {10: 1000.0, 100: 200.0}, 4, 0.002, 0.992
+"""Where twice the effort raises a recall below PLENTY by less than LITTLE, there are MORE_CANDIDATES times as many
+candidates from the effort before on, up to MOST_PER_NEIGHBOR (by k)."""
 
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
@@ -56,7 +56,7 @@ CODE_COST, CELL_COST, SYMBOL_COST, HIT_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.0
 candidate, and per byte of its row."""
 
 FEW = 100
-"""Stored vectors with which exponents and numbers of candidates are compared; fewer for many neighbours."""
+"""Queries per family with which exponents and numbers of candidates are compared; fewer for many neighbours."""
 
 CAUTION = 1.0
 """Standard errors that recalls are lowered by."""
@@ -110,16 +110,19 @@ class Trial:
     def by_effort(self, k: int, exponent: int, enough: float = ENOUGH) -> list[Setting]:
         """Settings of growing effort, up to a recall that is ``enough``.
 
-        Where more effort finds nothing more, codes are too coarse for so few candidates: there are more from then on.
+        Where twice the effort finds little more, codes are too coarse for so few candidates: it goes on from the effort
+        before with more of them.
         """
-        curve, effort, n_candidates = [], FIRST_EFFORT, int(k * MOST_CANDIDATES[k])
+        curve, effort, n_candidates, most = [], FIRST_EFFORT, int(k * MOST_CANDIDATES[k]), int(k * MOST_PER_NEIGHBOR[k])
         while True:
             curve.append(self.run(Setting(k, effort, exponent, n_candidates, 0.0, 0.0)))
-            if len(curve) > 1 and LEAST_RECALL / 2 < curve[-1].recall < min(curve[-2].recall + LITTLE, enough):
-                n_candidates = min(MORE_CANDIDATES * n_candidates, int(MOST_PER_NEIGHBOR[k] * k))
             if curve[-1].recall >= enough or effort >= self.n_cells * 2.0**exponent:
                 return curve
-            effort *= EFFORT_GROWTH
+            stuck = len(curve) > 1 and LEAST_RECALL / 2 < curve[-1].recall < min(curve[-2].recall + LITTLE, PLENTY)
+            if stuck and n_candidates < most and n_candidates == curve[-2].n_candidates:
+                effort, n_candidates = curve[-2].effort, min(MORE_CANDIDATES * n_candidates, most)
+            else:
+                effort *= EFFORT_GROWTH
 
     def deeper(self, farthest: Setting) -> list[Setting]:
         """The same effort with more and more candidates, as long as these find more."""
