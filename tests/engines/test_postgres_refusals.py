@@ -211,6 +211,7 @@ def test_servers_that_cannot_be_reached_are_named(tmp_path):
         "postgresql://user:horse-battery/x@127.0.0.1:9/db",
         "postgresql://user:correct@horse-battery.invalid:9/db@127.0.0.1/db",
         "postgresql://user:x@horse-battery@127.0.0.1:9/db",
+        "postgresql://user:x@horse-battery\0@127.0.0.1:9/db",
         "host=127.0.0.1 port=9 connect_timeout=2 password=horse-battery",
         "host=horse-battery.invalid connect_timeout=2 password=horse-battery",
         "host=127.0.0.1 port=9 connect_timeout=2 sslmode=horse-battery password=horse-battery",

@@ -54,8 +54,10 @@ def _connect(server: str) -> Connection:
 def _secrets(server: str) -> list[str]:
     """The passwords of a connection string; raises if a password may have spilled into another part."""
     try:
+        if "\0" in server:  # libpq would read what stands before it only, and take a part of the password for the host
+            raise ValueError
         parts = conninfo_to_dict(server)
-    except (psycopg.ProgrammingError, UnicodeError):
+    except (psycopg.ProgrammingError, ValueError):
         raise InvalidInputError(f"server is not a valid connection string; {_HOW_TO_WRITE}") from None
     places = [str(parts.get(name, "")) for name in ("host", "hostaddr", "port", "dbname")]
     if not _PORTS.fullmatch(str(parts.get("port", ""))) or any("@" in place for place in places):
