@@ -162,6 +162,14 @@ def test_a_filter_does_not_keep_others_waiting(described, monkeypatch):
     assert described.count(slow_filter(2)) == 0
 
 
+def test_ids_of_removed_items_are_not_kept_for_ever(collection, vectors):
+    names = [f"n{i}" for i in range(10)]
+    for _ in range(30):
+        collection.upsert(vectors[:10], names)
+        assert {*collection.search(vectors[:10], 10).ids.ravel()} == {*names}
+    assert len(collection._reader._caches.names._known) <= 20
+
+
 # -- files ---------------------------------------------------------------------------------------------------------
 
 

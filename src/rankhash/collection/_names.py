@@ -11,10 +11,11 @@ from ._items import Id
 from ._schema import Counters
 
 MAX_NAMES = 1 << 20
+"""Largest number of ids that are kept; also at most twice as many as there are items"""
 
 
 class NameCache:
-    """The ids of recently used numbers; the id of a number never changes."""
+    """The ids of recently used numbers, some of which may be removed by now; the id of a number never changes."""
 
     def __init__(self) -> None:
         self._known: dict[int, Id] = {}
@@ -30,10 +31,11 @@ class NameCache:
         except KeyError:
             missing = {number for number in wanted if number not in known}
         rows = _items.read(connection, [*missing])
-        self._remember({number: rows[number][0] for number in islice(missing, MAX_NAMES)})
+        most = min(MAX_NAMES, 2 * counters.n_items)
+        self._remember({number: rows[number][0] for number in islice(missing, most)}, most)
         return [rows[number][0] if number in missing else known[number] for number in wanted]
 
-    def _remember(self, names: dict[int, Id]) -> None:
-        if len(self._known) + len(names) > MAX_NAMES:
+    def _remember(self, names: dict[int, Id], most: int) -> None:
+        if len(self._known) + len(names) > most:
             self._known = {}
         self._known.update(names)
