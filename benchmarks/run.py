@@ -29,7 +29,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("benchmarks", nargs="*", metavar="benchmark", help=f"of {known}; all if none is named")
     parser.add_argument("--quick", action="store_true", help="small data: shows that it runs, measures nothing")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="TEXT", help="only rows whose name contains every TEXT"
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="TEXT",
+        help="only rows whose name contains every TEXT; name=value has to match as a whole",
     )
     parser.add_argument("--again", action="store_true", help="measure also the rows that are kept already")
     parser.add_argument(
