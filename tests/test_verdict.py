@@ -8,12 +8,14 @@ import pytest
 
 from drawing.cases import verdict_of
 from drawing.claims import CLAIMS
-from drawing.verdict import COLUMNS, LENGTHS, NEEDED, verdict_page
+from drawing.columns import COLUMNS, PRINTED, TUNED
+from drawing.verdict import LENGTHS, NEEDED, verdict_page
 
-PRINTED, TUNED, DEFAULT = COLUMNS
-RANKING = ("WTA", "RSH", "SRSH", "RSH paper", "SRSH paper sampling")
+DEFAULT = COLUMNS[-1]
+PAPER = ("RSH paper", "SRSH paper", "SRSH paper sampling")
+RANKING = ("WTA", "RSH", "SRSH", *PAPER)
 QUALITY = {"LSH": 0.2, "SpectralHashing": 0.3, "WTA": 0.35, "MLH": 0.6, "RSH": 0.62, "SRSH": 0.66, "BRE": 0.4}
-QUALITY |= {"RSH paper": 0.62, "SRSH paper sampling": 0.66}
+QUALITY |= {"RSH paper": 0.62, "SRSH paper": 0.65, "SRSH paper sampling": 0.66}
 """As the paper tells it: every claim holds on the symbols axis."""
 
 ORIGIN = {
@@ -67,7 +69,7 @@ def row(name, n_symbols, seed, quality, *, noise=0.001):
 def rows_of(quality, factor_at_bits=1.0):
     """All runs that the page needs; codes that only stand at equal bits are worse by a factor."""
     found = []
-    for name, seed in itertools.product((*NEEDED, "BRE", "RSH paper", "SRSH paper sampling"), range(5)):
+    for name, seed in itertools.product((*NEEDED, "BRE", *PAPER), range(5)):
         for length in LENGTHS:
             found.append(row(name, length, seed, quality[name]))
             if name in RANKING and length // 2 not in LENGTHS:
@@ -116,8 +118,8 @@ def test_a_lead_within_chance_is_none():
 
 def test_page_has_every_claim_its_numbers_and_its_origin():
     page = verdict_page({"one": rows_of(QUALITY), "two": rows_of(QUALITY | {"MLH": 0.9})})
-    assert "| one, as printed | one, default |" in page
-    assert "*as printed, tuned*" in page
+    assert "| one, as printed | one, sampling | one, default |" in page
+    assert "*sampling, tuned*" in page
     assert "(judged only with two splits or more; splits: one 0, two 0)" in page
     for claim in CLAIMS:
         assert page.count(claim.says) == 2
@@ -226,3 +228,30 @@ def test_a_column_is_judged_on_its_own_splits():
     page = verdict_page({"one": rows})
     assert "(splits: one 2)" in page
     assert "(splits: one 5)" in page
+    assert "- **Fewer splits**: SRSH paper sampling 2.\n" in page
+    assert "Fewer splits" not in verdict_page({"one": rows_of(QUALITY)})
+
+
+def test_runs_with_mirrored_axes_are_named():
+    rows = rows_of(QUALITY)
+    assert "with fixed\n  signs.\n" in verdict_page({"one": rows})
+    for one in rows:
+        if one["method"] == "BRE":
+            del one["noise"]
+    assert "with fixed\n  signs; mirrored along some axes for BRE.\n" in verdict_page({"one": rows})
+
+
+def test_the_other_reading_is_named_where_it_gives_another_verdict():
+    ahead = next(claim for claim in CLAIMS if claim.says.startswith("Learning the functions one after another"))
+    number = CLAIMS.index(ahead) + 1
+    rows = rows_of(QUALITY | {"SRSH paper": 0.6})
+    page = verdict_page({"one": rows})
+    assert f"| {ahead.says} | **does not hold** | **no** | holds | holds |" in page
+    assert f"By the other reading of α, sampling, the verdict would be: claim {number}: holds" in page
+    assert "the verdict would be" not in verdict_page({"one": rows_of(QUALITY)})
+
+
+def test_columns_with_the_same_numbers_share_their_lines():
+    page = verdict_page({"one": rows_of(QUALITY)})
+    assert "- one, *as printed*, *sampling*, *default*: holds\n    - from 32 to 48 symbols" in page
+    assert "- one, *as printed*, *sampling*: holds\n    - 8/12/16/24/32/48/64 symbols: WTA" in page

@@ -52,7 +52,7 @@ def srsh_over_rsh(case: Case) -> Answer:
 def srsh_best(case: Case) -> Answer:
     """SRSH leads at most lengths and is led at none."""
     best, unbeaten = case.ahead("ap", case.srsh, case.rivals), case.unbeaten("ap", case.srsh, case.rivals)
-    shown = f"leads at {sum(best)} of {len(best)} lengths; {case.row('ap', case.srsh, 'MLH')}"
+    shown = f"leads at {sum(best)} of {len(best)} lengths; {case.row('ap', case.srsh, case.mlh)}"
     if weighted := case.measured("weighted", [case.srsh]):
         shown += "; by the weighted distance " + case.row("weighted", *weighted)
     return all(unbeaten) and sum(best) > len(best) / 2, shown
@@ -129,7 +129,7 @@ def srsh_best_in_balls(case: Case) -> Answer:
     tests = [good for key in POOLED for good in case.unbeaten(key, case.srsh, case.rivals)]
     queries = [good for key in QUERIES for good in case.unbeaten(key, case.srsh, case.rivals)]
     shown = f"no other leads in {sum(tests)} of {len(tests)} tests, by queries in {sum(queries)} of {len(queries)}"
-    return all(tests), f"{shown}; pooled, R=2, {case.row('pooled2', case.srsh, 'MLH', 'LSH')}"
+    return all(tests), f"{shown}; pooled, R=2, {case.row('pooled2', case.srsh, case.mlh, 'LSH')}"
 
 
 def empty(case: Case) -> Answer:
@@ -221,12 +221,11 @@ def agree(case: Case) -> Answer:
 
 def noise(case: Case) -> Answer:
     """Ranking methods keep more with noise."""
-    numeric, ranking = case.measured("kept", case.numeric), ["WTA", case.rsh, case.srsh]
+    ranking = ("WTA", case.rsh, case.srsh)
     wins = sum(
-        case.mean("kept", ranking, length) > case.mean("kept", numeric or case.numeric, length) + TIE
-        for length in case.lengths
+        case.mean("kept", ranking, length) > case.mean("kept", case.numeric, length) + TIE for length in case.lengths
     )
-    shown = case.row("kept", *ranking, *numeric, lengths=[SHORT, MIDDLE, 64])
+    shown = case.row("kept", *ranking, *case.numeric, lengths=[SHORT, MIDDLE, 64])
     return wins > len(case.lengths) / 2, f"at {wins} of {len(case.lengths)} lengths; share that is left, {shown}"
 
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from drawing.cases import NUMERIC, SIGMAS, TIE, Claim, Column, verdict_of
+from drawing.cases import NUMERIC, SIGMAS, TIE, Column, verdict_of
 from drawing.claims import CLAIMS
+from drawing.columns import COLUMNS, PRINTED, SAMPLING, TUNED
 from drawing.markdown import SETS
 from rankhash.evaluation import Protocol
 from rankhash.evaluation.store import Row, Store
@@ -15,27 +16,6 @@ from rankhash.evaluation.summaries import METRICS, curves, name_of
 from rankhash.evaluation.tables import markdown_table, names_of
 
 LENGTHS = (8, 12, 16, 24, 32, 48, 64)
-COLUMNS = (
-    Column(
-        "as printed",
-        "RSH paper",
-        "SRSH paper sampling",
-        'Algorithms 1 and 2 of the paper, RSH with `update="paper"`, SRSH with `update="paper-sampling"`: a Gaussian '
-        "start, a constant learning rate, pairs at their natural rate, the last weights; α is the probability of a "
-        "pair; K = 4 at every length",
-    ),
-    Column(
-        "as printed, tuned",
-        "RSH paper (tuned)",
-        "SRSH paper sampling (tuned)",
-        "the same, with K from 2, 4 and 8 and ρ from three values (λ = 1) chosen by cross-validation on the training "
-        "vectors at every length, as the paper does: `rankhash reproduce --tune`",
-        "MLH (tuned)",
-    ),
-    Column("default", "RSH", "SRSH", "RSH and SRSH as this library has them without any setting, K = 4"),
-)
-"""What the verdict's columns run. A column needs two splits; the last needs the most."""
-
 NEEDED = ("WTA", "RSH", "SRSH", *NUMERIC)
 
 MIN_RUNS = 3
@@ -58,12 +38,12 @@ judge it and with what was measured.
 - **Protocol**: the paper's. {sizes}
 - **Sets**: MNIST is one of the paper's (its digits have 28 × 28 pixels here, 24 × 24 there). LabelMe and Peekaboom were
   not at hand; Gist descriptors of CIFAR-10 stand in for them, so claims about all sets are tested on these two.
-- **Two axes**: the paper counts symbols. A symbol of RSH, SRSH and WTA is one of K = 4 values and takes two bits, one
-  of the others takes one; so the same claims are tested again with codes of equally many bits.
+- **Two axes**: the paper counts symbols. A symbol of RSH, SRSH and WTA is one of K values, 4 unless tuned, which takes
+  two bits; one of the others takes one. So the same claims are tested again with codes of equally many bits.
 - **Columns**: what stands for RSH and SRSH; spectral hashing, LSH and WTA are the same in all of them.
 {columns}
-- **Judged** is the verdict of the column that decides: *as printed, tuned* for claims {tuned}, which depend on K and
-  ρ, and *as printed* for the others.
+- **Judged** is the verdict of the column that decides: *sampling, tuned* for claims {tuned}, which depend on K and ρ,
+  and *as printed* for the others. Where the other reading of α gives these another verdict, it stands below the table.
 - **MLH** chooses ρ and λ on held-out training vectors at every length in all columns. Its ε follows from the length; in
   the tuned column it is chosen, too ({mlh}).
   WTA runs with degree 1: with the paper's degree 4 its codes of centred vectors are near noise (see the tables), which
@@ -74,10 +54,28 @@ judge it and with what was measured.
   query's precision, where one that finds nothing counts 0.
 - **"Leads"** means that the mean of the paired differences over the splits is more than {sigmas:g} standard errors
   and more than {tie} above 0: less is a tie. A claim holds "on the sets measured".
-{signs}"""
+- **Splits** are the same for all methods: a seed gives the same vectors, along principal axes with fixed
+  signs{mirrored}.
+{fewer}"""
 
-SIGNS = """- **Splits**: runs of commit {commits} have principal axes with fixed signs; the other runs have the
-  same vectors, mirrored along some axes.
+MIRRORED = "; mirrored along some axes for {methods}"
+
+FEWER = """- **Fewer splits**: {methods}.
+"""
+
+MARKS = {
+    "holds": "holds",
+    "holds only on the symbols axis": "**symbols**",
+    "holds only at equal bits": "**bits**",
+    "does not hold": "**no**",
+    "not measured": "–",
+}
+"""Verdicts in the cells of the columns."""
+
+DIFFERING = """By the other reading of α, sampling, the verdict would be: {claims}.
+"""
+
+LEGEND = """*symbols* and *bits*: the claim holds on that axis only; *no*: on neither.
 """
 
 TABLES = """## All methods of the library
@@ -107,7 +105,8 @@ def verdict_page(rows_by_set: dict[str, list[Row]]) -> str:
         mlh=_mlh_runs(rows_by_set),
         sigmas=SIGMAS,
         tie=TIE,
-        signs=_signs(rows_by_set),
+        mirrored=_mirrored(rows_by_set),
+        fewer=_fewer(rows_by_set),
     )
     parts = [TITLE, head, _summary(rows_by_set), _details(rows_by_set), _tables(rows_by_set), _origin(rows_by_set)]
     return "\n".join(parts)
@@ -169,14 +168,26 @@ def _columns(rows_by_set: dict[str, list[Row]]) -> str:
 
 def _mlh_runs(rows_by_set: dict[str, list[Row]]) -> str:
     """The number of splits of tuned MLH on each set."""
-    name = COLUMNS[1].mlh
+    name = TUNED.mlh
     seeds = {one: {row["seed"] for row in rows if name_of(row) == name} for one, rows in rows_by_set.items()}
     return "splits: " + ", ".join(f"{one} {len(found)}" for one, found in seeds.items())
 
 
-def _signs(rows_by_set: dict[str, list[Row]]) -> str:
-    commits = sorted({row["origin"]["commit"] for rows in rows_by_set.values() for row in rows if "noise" in row})
-    return SIGNS.format(commits=", ".join(commits)) if commits else ""
+def _mirrored(rows_by_set: dict[str, list[Row]]) -> str:
+    """The methods that were measured before the signs of principal axes were fixed, and noise was measured."""
+    found = {name_of(row) for rows in rows_by_set.values() for row in rows if "noise" not in row}
+    return MIRRORED.format(methods=", ".join(sorted(found))) if found else ""
+
+
+def _fewer(rows_by_set: dict[str, list[Row]]) -> str:
+    """The methods that were run on fewer splits than others, with their number."""
+    seeds: dict[str, dict[str, set[int]]] = {}
+    for name, rows in rows_by_set.items():
+        for row in rows:
+            seeds.setdefault(name_of(row), {}).setdefault(name, set()).add(row["seed"])
+    runs = {method: max(map(len, found.values())) for method, found in seeds.items()}
+    listed = [f"{method} {n}" for method, n in sorted(runs.items()) if n < max(runs.values())]
+    return FEWER.format(methods=", ".join(listed)) if listed else ""
 
 
 def _summary(rows_by_set: dict[str, list[Row]]) -> str:
@@ -185,23 +196,28 @@ def _summary(rows_by_set: dict[str, list[Row]]) -> str:
     lines = [
         "## The verdict",
         "",
+        LEGEND,
         "| | claim | " + " | ".join(["judged", *heads]) + " |",
         "|--:|---|" + "---|" * (len(heads) + 1),
     ]
+    differing: list[str] = []
     for number, claim in enumerate(CLAIMS, 1):
         found = {
-            (name, column.title): _marked(verdict_of(claim, rows_by_set[name], LENGTHS, column)[0])
-            for name, column in judged
+            (name, column.title): verdict_of(claim, rows_by_set[name], LENGTHS, column)[0] for name, column in judged
         }
-        cells = [_decision(claim, found, [*rows_by_set]), *found.values()]
+        decision = _decision(found, [*rows_by_set], TUNED if claim.tuned else PRINTED)
+        other = decision if claim.tuned else _decision(found, [*rows_by_set], SAMPLING)
+        cells = [decision, *(MARKS[verdict] for verdict in found.values())]
         lines.append(f"| {number} | {claim.says} | " + " | ".join(cells) + " |")
+        if other != decision:
+            differing.append(f"claim {number}: {other}")
+    lines += ["", DIFFERING.format(claims=". ".join(differing))] if differing else []
     return "\n".join(lines) + "\n"
 
 
-def _decision(claim: Claim, found: dict[tuple[str, str], str], sets: list[str]) -> str:
-    """The verdict of the column by which a claim is judged, for all sets at once if they agree."""
-    deciding = COLUMNS[1 if claim.tuned else 0].title
-    verdicts = {name: found.get((name, deciding), "not measured") for name in sets}
+def _decision(found: dict[tuple[str, str], str], sets: list[str], column: Column) -> str:
+    """The verdict of a column, for all sets at once if they agree."""
+    verdicts = {name: _marked(found.get((name, column.title), "not measured")) for name in sets}
     if len({*verdicts.values()}) == 1:
         return verdicts[sets[0]]
     return "; ".join(f"{name}: {verdict}" for name, verdict in verdicts.items())
@@ -216,9 +232,12 @@ def _details(rows_by_set: dict[str, list[Row]]) -> str:
     lines = ["## The numbers", "", "Means over the splits of a column; first at equal symbols, then at equal bits.", ""]
     for number, claim in enumerate(CLAIMS, 1):
         lines += [f"**{number}. {claim.says}** ({claim.where}; holds if {claim.rule})", ""]
+        alike: dict[tuple[str, ...], list[str]] = {}
         for name, column in judged:
             verdict, numbers = verdict_of(claim, rows_by_set[name], LENGTHS, column)
-            lines.append(f"- {name}, {column.title}: {_marked(verdict)}")
+            alike.setdefault((name, _marked(verdict), *numbers), []).append(column.title)
+        for (name, verdict, *numbers), titles in alike.items():
+            lines.append(f"- {name}, *{'*, *'.join(titles)}*: {verdict}")
             lines += [f"    - {text}" for text in numbers]
         lines.append("")
     return "\n".join(lines)
