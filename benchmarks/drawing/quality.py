@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from statistics import mean
+from statistics import mean, pstdev
 
 from drawing.markdown import SETS, heading, line, spread, with_origin
 from harness.results import Facts, Results
@@ -29,6 +29,7 @@ VECTORS = {
     "sift": "SIFT, patches, 93k × 128",
     "sentences": "MiniLM sentences, 100k × 384",
 }
+FEW = SETS | {"trivia-text": "trivia", "fashion_mnist": "Fashion-MNIST"}
 EMBEDDINGS = {
     "sentences": "all-MiniLM-L6-v2, 100k sentences × 384",
     "trivia-text": "trivia, 10k texts × 1536",
@@ -153,6 +154,21 @@ def classes(results: Results) -> str:
     return with_origin(lines[1:], results, "one thread")
 
 
+def few_labels(results: Results) -> str:
+    """Mean average precision of classes with 1000 labels: mean over the splits, and their standard deviation."""
+    lines: list[str] = []
+    for place, title in (("learned", "1000 labelled vectors are the database"), ("unseen", "the database is unseen")):
+        lines += ["", *heading(f"{title}, bits", (f"{m}, {bits}" for bits in CLASS_BITS for m in ("JRSH", "SDH")))]
+        for name in results.values_of("set"):
+            cells = []
+            for bits in CLASS_BITS:
+                for method in ("JRSH", "SDH"):
+                    found = [row[place] for row in results.having(set=name, method=method, bits=bits)]
+                    cells.append(f"{mean(found):.3f} ± {pstdev(found):.3f}" if found else "–")
+            lines.append(line(FEW.get(name, name), cells))
+    return with_origin(lines[1:], results, "one thread")
+
+
 def recall(results: Results) -> str:
     """How many of the ten nearest vectors are found, by bytes of a code."""
     wanted = [(n_bytes, depth) for n_bytes in sorted(results.values_of("bytes")) for depth in (10, 100)]
@@ -270,6 +286,7 @@ TABLES: dict[str, tuple[str, Callable[[Results], str]]] = {
     "rsh_start": ("rsh_start", rsh_start),
     "rsh_defaults": ("rsh_defaults", rsh_defaults),
     "classes": ("classes", classes),
+    "few_labels": ("few_labels", few_labels),
     "recall": ("recall", recall),
     "sentences": ("sentences", sentences),
     "many": ("many", many),

@@ -2,8 +2,8 @@
 
 CIFAR-10 Gist: 1000 queries, 100 of each class; all others are the database; 5000 of these, 500 of each class, are
 learned from ("all labels": the whole database). MNIST: the 60 000 training images are learned from, 20 000 of them are
-the database; 2000 test images are queries ("unseen database": 6000 other test images instead). JRSH has arity 8, and
-its codes take slightly fewer bits than stated. Vectors are scaled to unit length. Methods that take classes get them;
+the database; 2000 test images are queries ("unseen database": 6000 other test images instead). Vectors are scaled to
+unit length. Methods that take classes get them;
 library defaults. ``map`` is the mean over queries of the average precision of the whole ranking by Hamming distance
 (BSSC: weighted); ties count as their average over all orders.
 """
@@ -41,8 +41,8 @@ METHODS: dict[str, Callable[[int, int], Hasher]] = {
     "KSH": lambda bits, seed: KSH(bits, random_state=seed),
     "KSH, 1000 labels": lambda bits, seed: KSH(bits, max_points=1000, random_state=seed),
     "SDH": lambda bits, seed: SDH(bits, random_state=seed),
-    "JRSH": lambda bits, seed: JRSH(bits // 3, features="linear", random_state=seed),
-    "JRSH, rbf": lambda bits, seed: JRSH(bits // 3, features="rbf", random_state=seed),
+    "JRSH": lambda bits, seed: JRSH(n_bits=bits, features="linear", random_state=seed),
+    "JRSH, rbf": lambda bits, seed: JRSH(n_bits=bits, random_state=seed),
 }
 
 

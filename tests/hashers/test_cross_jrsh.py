@@ -10,12 +10,12 @@ from rankhash.evaluation.cross_modal import partner_directions
 from rankhash.hashers._joint.labels import IGNORED
 from rankhash.hashers._joint.learner import JointLearner
 from rankhash.hashers._joint.objectives import Likelihood
+from rankhash.hashers._joint.posteriors import RIDGES, ridge_regression
+from rankhash.hashers._joint.regression import SPREAD, regression_gradients
 from rankhash.hashers._joint.schedule import Schedule
 from rankhash.hashers._joint.soft_codes import SoftCodes
 from rankhash.hashers._views.batches import ViewSampler
 from rankhash.hashers._views.learner import ViewLearner
-from rankhash.hashers._views.posteriors import RIDGES, ridge_regression
-from rankhash.hashers._views.regression import SPREAD, regression_gradients
 from rankhash.hashers._views.training import SelfPairs
 from rankhash.similarity import class_source
 
@@ -80,13 +80,14 @@ def test_gradients_are_those_of_a_naive_twin():
             assert abs(gradient[place] - (moved[0] - moved[1]) / 2e-4) < 2e-2 * max(1, abs(gradient).max())
 
 
+@pytest.mark.parametrize("n_views", [1, 3])
 @pytest.mark.parametrize("arity", [2, 3])
-def test_regression_gradients_are_those_of_a_naive_twin(arity):
+def test_regression_gradients_are_those_of_a_naive_twin(arity, n_views):
     rng = np.random.default_rng(0)
     n_symbols, m, n_classes = 5, 7, 4
     rows = n_symbols if arity == 2 else n_symbols * arity
-    scores = [rng.standard_normal((m, rows)) for _ in range(3)]
-    posteriors = [rng.dirichlet(np.ones(n_classes), m) for _ in range(3)]
+    scores = [rng.standard_normal((m, rows)) for _ in range(n_views)]
+    posteriors = [rng.dirichlet(np.ones(n_classes), m) for _ in range(n_views)]
 
     def agreement(one, other):
         if arity == 2:
@@ -99,8 +100,8 @@ def test_regression_gradients_are_those_of_a_naive_twin(arity):
 
     def value(scores):
         total = 0.0
-        for a in range(3):
-            for b in {0, 1, 2} - {a}:
+        for a in range(n_views):
+            for b in {*range(n_views)} - {a} or {0}:
                 for i in range(m):
                     wanted = posteriors[b] @ posteriors[a][i]
                     wanted = SPREAD * n_symbols * (wanted - wanted.mean()) / wanted.std()

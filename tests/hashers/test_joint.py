@@ -20,9 +20,10 @@ from rankhash.hashers._joint.objectives import (
     SimilarAndClose,
     average_precision,
     best_threshold,
-    radius_objective,
 )
+from rankhash.hashers._joint.schedule import CLASSES
 from rankhash.hashers._joint.soft_codes import Adam, SoftCodes
+from rankhash.hashers._joint.targets import objective_for
 from rankhash.similarity import ClassLabels, MetricNeighbors, given_source
 
 N_SYMBOLS = 6
@@ -181,7 +182,7 @@ def test_a_batch_of_neighbours_sees_its_share_of_a_ball():
 
     def value(source, size):
         sampler = BatchSampler(source, size, np.random.default_rng(0))
-        return radius_objective(N_SYMBOLS, 2, source, sampler).slopes(agreement.copy(), labels, 1.0)[0]
+        return objective_for(CLASSES, N_SYMBOLS, source, sampler, radius=2).slopes(agreement.copy(), labels, 1.0)[0]
 
     neighbors = MetricNeighbors(points, 20, np.random.default_rng(0))
     whole, half, least, less = (value(neighbors, size) for size in (2000, 1000, 200, 50))
@@ -279,6 +280,6 @@ def test_few_labelled_points_get_more_noise_than_many(monkeypatch):
     points = np.random.default_rng(0).normal(size=(2000, 8))
     for n in (100, 2000):
         JRSH(4, features="linear", n_steps=1, random_state=0).fit(points[:n], np.arange(n) % 3)
-    JRSH(4, n_steps=1, random_state=0).fit(points, np.arange(2000) % 3)  # 1000 RBF features
+    JRSH(4, n_anchors=1000, n_steps=1, random_state=0).fit(points, np.arange(2000) % 3)
     JRSH(4, n_steps=1, noise=0.07, random_state=0).fit(points[:100], np.arange(100) % 3)
     assert noises == pytest.approx([0.7 * np.sqrt(8 / 100), 0.05, 0.7 * np.sqrt(1 / 2), 0.07])

@@ -2,7 +2,7 @@
 
 ::
 
-    classes:       ViewPosteriors per view ─▶ ViewLearner.learn_classes ─┐
+    classes:       Posteriors per view     ─▶ ViewLearner.learn_classes ─┐
     given pairs:   ViewSampler, Likelihood ─────▶ ViewLearner.learn ─────┼▶ a JointModel per view ─▶ ViewProjections
     paired rows:   ViewSampler, AveragePrecision ▶ ViewLearner.learn ────┘
 """
@@ -26,11 +26,11 @@ from ._joint.frame import measure_frame
 from ._joint.labels import pair_labels
 from ._joint.learner import JointLearner
 from ._joint.model import JointModel, new_model
-from ._joint.objectives import AveragePrecision, Likelihood, Objective
+from ._joint.objectives import AveragePrecision, Likelihood, PairObjective
+from ._joint.posteriors import FEATURES, class_indicators, class_posteriors
 from ._joint.schedule import Schedule
 from ._views.batches import ViewSampler
 from ._views.learner import ViewLearner
-from ._views.posteriors import FEATURES, class_indicators, view_posteriors
 from ._views.projections import ViewProjections
 from ._views.training import SelfPairs, ViewTraining, labels_across
 from .base import Arrays
@@ -206,7 +206,9 @@ class CrossJRSH(ViewHasher):
         indicators = class_indicators(sample.source)
         assert indicators is not None
         found = [
-            view_posteriors(part, center, indicators, word, self.n_anchors, rng)
+            class_posteriors(
+                part, center, indicators, self.n_anchors, rng, features=FEATURES if word is None else (word,)
+            )
             for part, center, word in zip(sample.vectors, sample.centers, sample.words, strict=True)
         ]
         points = [one.points for one in found]
@@ -264,7 +266,7 @@ class ViewSample:
     words: list[str | None]
 
 
-def _objective(n_symbols: int, sampler: ViewSampler, *, paired: bool) -> Objective:
+def _objective(n_symbols: int, sampler: ViewSampler, *, paired: bool) -> PairObjective:
     """The average precision of partners, or the likelihood of given pairs."""
     threads = _kernels.resolve_threads(None)
     if paired:

@@ -2,7 +2,7 @@
 
 ::
 
-    fit, partial_fit ─▶ joint_training ─▶ new_model, or the one so far ─▶ BatchSampler, objective ─▶ learn ─▶ arrays
+    fit, partial_fit ─▶ joint_training ─▶ start_learning, or the model so far ─▶ BatchSampler, objective ─▶ learn
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .._types import F32, F64
 from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..vectors import batches
-from ._diagnostics import SymbolReport, symbol_shares
+from ._diagnostics import SymbolReport
 from ._features.anchors import KernelHasher
 from ._joint.batches import BatchSampler
-from ._joint.calibration import best_sharpness
+from ._joint.calibration import calibration
 from ._joint.check import HeldOut, check_lines, take_better
 from ._joint.data import joint_training
 from ._joint.learner import JointLearner
 from ._joint.lists import MIN_POINTS, NearestLists
-from ._joint.model import JointModel, recipe_model
-from ._joint.objectives import radius_objective, ranking_objective
-from ._joint.schedule import CLASS_ARITIES, CLASSES, MAX_FULL_BATCH, ROTATED, Recipe, Schedule, features_for, recipe_for
+from ._joint.model import JointModel, start_learning
+from ._joint.schedule import MAX_FULL_BATCH, ROTATED, Recipe, Schedule, auto_arity, features_for, recipe_for
+from ._joint.targets import objective_for
 from .base import Arrays
 from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, one_blas_thread, symbols_of
 from .progress import FitProgress
@@ -59,7 +59,8 @@ class JRSH(SymbolReport, KernelHasher):
         The size of a code in bits or bytes instead; None by default. Without any of the three, a code has 64 bits.
     arity
         Projections per symbol, 2 to 16. ``"auto"``, the default, takes 2, which is best for a given number of bits. If
-        ``fit`` is given classes, it takes 8, or 16, 4 or 2 if the bits asked for are no multiple of 3.
+        ``fit`` is given classes and a size in bits or bytes, it takes 4 for up to 2000 labels (2 for an odd number of
+        bits); for more labels and in streams 8, or 16, 4 or 2 if the bits are no multiple of 3; with ``n_symbols``, 8.
     target
         ``"ranking"``, the default: similar vectors come first. The objective is the average precision for neighbours
         and given pairs, the likelihood for classes. ``"radius"``: the objective is the precision within a Hamming
@@ -71,7 +72,8 @@ class JRSH(SymbolReport, KernelHasher):
         ``"linear"``: projections of the vectors. ``"rbf"``: projections of whitened RBF features, which separate
         classes better and make encoding slower. ``"auto"``, the default, takes ``"rbf"`` if ``fit`` is given classes.
     n_anchors
-        Number of RBF features. None, the default, takes one per 30 vectors, at least 1000 and at most 2000.
+        Number of RBF features. None, the default, takes 2000, or all vectors if there are fewer. If all vectors are
+        anchors, ``fit`` with classes learns from leave-one-out scores of a regression (see Notes).
     n_neighbors
         Without labels, a vector has this many similar vectors on average. None, the default, takes 50, or one in 200 of
         more than 10 000 vectors. With more than 1500 vectors, locally close ones count as well.
@@ -115,6 +117,13 @@ class JRSH(SymbolReport, KernelHasher):
         values per symbol) and ``sharpness``. It is not saved.
     layout_, n_features_in_, feature_names_in_
         As for every hasher.
+
+    Notes
+    -----
+    With as many RBF features as vectors, projections could fit any classes. Few labelled vectors are therefore learned
+    from in two stages: a ridge regression of the classes, whose kernel width (gamma 2, 4 or 8) and ridge are those of
+    the smallest leave-one-out error plus a third of the training error, then codes whose agreement follows the
+    probability that two vectors share a class, by leave-one-out scores.
 
     Examples
     --------
@@ -182,14 +191,13 @@ class JRSH(SymbolReport, KernelHasher):
             check_number("noise", self.noise, 0, 1e6)
         check_callback(self.callback)
 
-    def _layout(self, y: Any) -> CodeLayout:
+    def _layout(self, y: Any, *, stream: bool = False) -> CodeLayout:
         arity: Any = self.arity
         if isinstance(arity, str) and arity != "auto":
             raise InvalidInputError(f"arity must be an integer from 2 to 16 or 'auto', got {arity!r}")
         if arity == "auto":
-            arity = 2 if y is None else CLASSES.arity
-            if y is not None and self.n_symbols is None:
-                arity = next(k for k in CLASS_ARITIES if bits_of(self.n_bits, self.n_bytes) % (k - 1).bit_length() == 0)
+            n_bits = bits_of(self.n_bits, self.n_bytes) if self.n_symbols is None else None
+            arity = auto_arity(n_bits, y, stream=stream)
         return CodeLayout(symbols_of(self.n_symbols, self.n_bits, self.n_bytes, arity), arity)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
@@ -214,7 +222,7 @@ class JRSH(SymbolReport, KernelHasher):
         fitted = hasattr(self, "layout_")
         if fitted and getattr(self, "_model", None) is None:
             raise InvalidInputError("a hasher from a file cannot learn on; call fit, or go on with the one in memory")
-        layout = self._layout(y)
+        layout = self._layout(y, stream=True)
         if fitted and (layout.n_symbols, layout.arity) != (self.layout_.n_symbols, self.layout_.arity):
             raise InvalidInputError("size and arity of codes cannot change between batches; call fit to start anew")
         rng = as_random_state(self.random_state)
@@ -230,19 +238,18 @@ class JRSH(SymbolReport, KernelHasher):
         """The arrays after n_steps / ``part`` steps of the model so far, or of a new one."""
         features = features_for(training, self.features)
         recipe = recipe_for(training, layout.arity, features, self.target)
-        check = part == 1 and recipe.metric and self.target == "ranking"
-        joint = joint_training(training, rng, self.max_points, self.n_neighbors, check=check)
-        draws = new_generator(rng)
-        model, source = self._model, joint.source
-        if model is None:
-            n_anchors = self.n_anchors if features == "rbf" else 0
-            model = recipe_model(joint, layout, recipe, n_anchors, rng, draws)
-        points, start = model.points(joint.vectors), model.learner.copy()
-        sampler = BatchSampler(source, self.batch_size if len(points) > MAX_FULL_BATCH else MAX_FULL_BATCH, draws)
-        if self.target == "radius":
-            objective = radius_objective(layout.n_symbols, self.radius, source, sampler)
+        ranked = part == 1 and self.target == "ranking"
+        joint = joint_training(training, rng, self.max_points, self.n_neighbors, check=ranked and recipe.metric)
+        draws, source = new_generator(rng), joint.source
+        if self._model is None:
+            given = joint, layout, recipe, features, self.n_anchors, rng, draws
+            model, points, posteriors = start_learning(*given, regress=ranked)
         else:
-            objective = ranking_objective(recipe, layout.n_symbols, source, sampler)
+            model, points, posteriors = self._model, self._model.points(joint.vectors), None
+        start = model.learner.copy()
+        sampler = BatchSampler(source, self.batch_size if len(points) > MAX_FULL_BATCH else MAX_FULL_BATCH, draws)
+        radius = self.radius if self.target == "radius" else None
+        objective = objective_for(recipe, layout.n_symbols, source, sampler, radius, posteriors)
         lists = None
         if recipe is ROTATED and joint.neighbors is not None and len(points) >= MIN_POINTS:
             lists = NearestLists(points, joint.neighbors, layout.n_symbols, draws)
@@ -258,11 +265,7 @@ class JRSH(SymbolReport, KernelHasher):
             itq = start if recipe is ROTATED else JointLearner.rotated(rng, layout.bits, points)
             held_out = HeldOut.of(model.points(joint.held_out), joint.neighbors, itq.n_symbols, draws)
             checked["check_"] = take_better(model.learner, itq, held_out)
-        batch = sampler.draw()
-        scores = model.learner.scores(points[batch.rows])
-        shares = symbol_shares(scores.argmax(axis=2).astype(np.uint8), layout.arity)
-        sharpness = np.array([best_sharpness(scores, batch.similarity)], np.float32)
-        return model.arrays() | {"sharpness_": sharpness, "balance_": shares} | checked
+        return model.arrays() | calibration(model, joint.vectors, points, sampler.draw()) | checked
 
     def _schedule(self, recipe: Recipe, model: JointModel, part: int, unit: float, n: int, *, full: bool) -> Schedule:
         n_steps = -(-(recipe.n_steps if self.n_steps is None else self.n_steps) // part)

@@ -35,6 +35,9 @@ STATISTICS_POINTS = 100_000
 RIDGE = 0.01
 """Default ridge of the whitening, relative to the mean variance of the features."""
 
+GAMMA = 2.0
+"""Default width of the kernel."""
+
 MAX_SQUARE = np.float32(1e4)
 """Scaled squared distances are clipped here; exp(-1e4) is 0."""
 
@@ -97,7 +100,7 @@ class RBFAnchors:
         *,
         whiten: bool = False,
         ridge: float = RIDGE,
-        gamma: float = 2.0,
+        gamma: float = GAMMA,
         random_state: Any = None,
     ) -> None:
         self.n_anchors = n_anchors

@@ -6,13 +6,24 @@ import numpy as np
 
 from ... import _ranking
 from ..._types import F32, U8, Flags
+from .._diagnostics import symbol_shares
+from ..base import Arrays
+from .batches import Batch
 from .labels import SIMILAR
+from .model import JointModel
 
 CANDIDATES = 2.0 ** np.arange(-2, 6)
 """Factors of the scores, which are of unit size."""
 
 MAX_QUERIES = 200
 """Largest number of points that serve as queries."""
+
+
+def calibration(model: JointModel, vectors: F32, points: F32, batch: Batch) -> Arrays:
+    """The arrays ``sharpness_`` and ``balance_`` of a hasher, from a batch of its training vectors and points."""
+    scores, symbols = model.learner.scores(points[batch.rows]), model.learner.symbols(model.points(vectors[batch.rows]))
+    sharpness = np.array([best_sharpness(scores, batch.similarity)], np.float32)
+    return {"sharpness_": sharpness, "balance_": symbol_shares(symbols, model.learner.arity)}
 
 
 def best_sharpness(scores: F32, labels: U8, others: F32 | None = None) -> float:

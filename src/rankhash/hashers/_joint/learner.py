@@ -21,7 +21,7 @@ from .._features.rotation import improve_rotation
 from .._history import Records
 from ..base import History
 from ..training import sample_rows
-from .batches import BatchSampler
+from .batches import Batch, BatchSampler
 from .labels import SIMILAR
 from .lists import NearestLists
 from .objectives import Objective
@@ -92,7 +92,7 @@ class JointLearner:
             points = with_constant(x[batch.rows])
             if noise is not None:
                 points[:, :-1] += np.float32(schedule.noise) * noise.draw(len(points))
-            value = self._step(points, batch.labels, objective, lists, schedule, step)
+            value = self._step(points, batch, objective, lists, schedule, step)
             if records.is_due(step):
                 quality = self._quality(points, batch.similarity)
                 records.add(step, value, *quality, schedule.sharpness_at(step))
@@ -102,7 +102,7 @@ class JointLearner:
     def _step(
         self,
         points: F32,
-        labels: U8,
+        batch: Batch,
         objective: Objective,
         lists: NearestLists | None,
         schedule: Schedule,
@@ -111,8 +111,8 @@ class JointLearner:
         """Take a step of ascent; the objective before it. Objective and lists have the same weight."""
         sharpness = schedule.sharpness_at(step)
         soft = SoftCodes.of(points @ self.weights.T, self.n_symbols, self.arity, sharpness)
-        value, slopes = objective.slopes(soft.agreement(), labels, schedule.progress(step))
-        gradient = soft.gradient(slopes).T @ points
+        value, by_scores = objective.gradient(soft, batch, schedule.progress(step))
+        gradient = by_scores.T @ points
         if lists is not None:
             gradient = _of_unit_norm(gradient) + _of_unit_norm(lists.gradient(self.weights, sharpness))
         self.weights += self.adam.step(gradient, schedule.rate_at(step))

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..._types import F32
 from ...codes import CodeLayout
-from .._features.anchors import RIDGE, RBFAnchors
+from ...similarity import ClassLabels
+from .._features.anchors import GAMMA, RIDGE, RBFAnchors
 from ..base import Arrays
 from .data import JointTraining
 from .frame import Frame, measure_frame
 from .learner import JointLearner
-from .schedule import CLASSES, ROTATED, Recipe, anchors_for, ridge_for
+from .posteriors import class_indicators, class_posteriors
+from .schedule import CLASS_GAMMA, CLASSES, REGRESSED_GAMMAS, ROTATED, TRAINING_WEIGHT, Recipe, anchors_for, ridge_for
 
 
 @dataclass
@@ -48,16 +50,17 @@ def new_model(
     *,
     rotated: bool,
     ridge: float = RIDGE,
+    gamma: float = GAMMA,
 ) -> JointModel:
     """A model with random projections, or ``rotated`` those of ITQ; ``n_anchors`` is None for linear features.
 
-    ``ridge`` (0.01 by default) is that of the whitening of RBF features.
+    ``ridge`` (0.01 by default) is that of the whitening of RBF features, ``gamma`` (2 by default) their width.
     """
     frame, rbf = training.frame, None
     if rotated:
         return JointModel(frame, rbf, JointLearner.rotated(rng, layout.n_symbols, frame.points(training.vectors)))
     if n_anchors is not None:
-        rbf = RBFAnchors(n_anchors, whiten=True, ridge=ridge, random_state=rng).fit(training.vectors)
+        rbf = RBFAnchors(n_anchors, whiten=True, ridge=ridge, gamma=gamma, random_state=rng).fit(training.vectors)
         features = rbf.transform(training.vectors)
         frame = measure_frame(features, np.zeros(features.shape[1], np.float32), principal=False)
     return JointModel(frame, rbf, JointLearner.random(draws, layout.n_symbols, layout.arity, frame.n_axes))
@@ -67,14 +70,50 @@ def recipe_model(
     training: JointTraining,
     layout: CodeLayout,
     recipe: Recipe,
-    n_anchors: int | None,
+    n_anchors: int,
     rng: np.random.RandomState,
     draws: np.random.Generator,
 ) -> JointModel:
-    """A model for a recipe; ``n_anchors`` is 0 for linear features, None for the default number of anchors."""
+    """A model for a recipe; ``n_anchors`` is 0 for linear features."""
     if n_anchors == 0:
         return new_model(training, layout, None, rng, draws, rotated=recipe is ROTATED)
     n = len(training.vectors)
-    wanted = anchors_for(n) if n_anchors is None else n_anchors
-    ridge = ridge_for(n, min(n, wanted)) if recipe is CLASSES else RIDGE
-    return new_model(training, layout, wanted, rng, draws, rotated=False, ridge=ridge)
+    if recipe is not CLASSES:
+        return new_model(training, layout, n_anchors, rng, draws, rotated=False)
+    ridge = ridge_for(n, min(n, n_anchors))
+    return new_model(training, layout, n_anchors, rng, draws, rotated=False, ridge=ridge, gamma=CLASS_GAMMA)
+
+
+def start_learning(
+    training: JointTraining,
+    layout: CodeLayout,
+    recipe: Recipe,
+    features: str,
+    n_anchors: int | None,
+    rng: np.random.RandomState,
+    draws: np.random.Generator,
+    *,
+    regress: bool,
+) -> tuple[JointModel, F32, F32 | None]:
+    """A new model and its training points; with ``regress`` also their class probabilities if all are anchors.
+
+    Projections of as many features as vectors fit any classes. So few vectors are learned from by leave-one-out scores
+    of a regression, which does not memorise them, and the projections are those of class scores.
+    """
+    wanted = anchors_for(features, n_anchors)
+    indicators = class_indicators(training.source) if isinstance(training.source, ClassLabels) else None
+    if not regress or indicators is None or len(training.vectors) > wanted:
+        model = recipe_model(training, layout, recipe, wanted, rng, draws)
+        return model, model.points(training.vectors), None
+    found = class_posteriors(
+        training.vectors,
+        training.frame.center,
+        indicators,
+        wanted,
+        rng,
+        features=("rbf",),
+        gammas=REGRESSED_GAMMAS,
+        training_weight=TRAINING_WEIGHT,
+    )
+    learner = JointLearner.random(draws, layout.n_symbols, layout.arity, found.frame.n_axes)
+    return JointModel(found.frame, found.rbf, learner), found.points, found.posteriors

@@ -18,10 +18,9 @@ from scipy.ndimage import gaussian_filter1d
 
 from ... import _kernels
 from ..._types import F32, F64, U8
-from ...similarity import PairSource
-from .batches import BatchSampler
+from .batches import Batch
 from .labels import CLOSENESS, DISSIMILAR, IGNORED, SIMILAR, SIMILARITY
-from .schedule import CLASSES, Recipe
+from .soft_codes import SoftCodes
 
 N_BINS = 513
 """Bins of a histogram of the agreement."""
@@ -48,25 +47,35 @@ NEWTON_STEPS = 8
 BALL_MARGIN = 0.8
 """Soft codes count as inside up to radius + 0.8, since hard codes of unseen points are further apart."""
 
-BALL_SOFTNESS, LAST_BALL_WIDTH = 16.0, 0.5
-"""Width of a ball's soft edge: max(1, n_symbols / 16) at the first step, 0.5 at the last."""
-
 PSEUDO_COUNT, SHARE_POWER, MIN_SHARE = 0.3, 3, 0.1
 """Pseudo-count in the denominator, so that an empty ball scores 0: 0.3 · max(share, 0.1)³, with share the fraction of
 all points in a batch. A small batch contains only a small part of a ball."""
 
 
 class Objective(Protocol):
-    """A function of the agreement that is maximised."""
+    """A function of soft codes that is maximised."""
 
-    def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
-        """The value, and its derivative by the agreement of each pair; overwrites the agreement.
+    def gradient(self, soft: SoftCodes, batch: Batch, progress: float) -> tuple[float, F32]:
+        """The value for the points of a batch, and its derivative by their scores.
 
         ``progress`` rises from 0 to 1 in the course of learning.
         """
 
 
-class HistogramObjective(ABC):
+class PairObjective(ABC):
+    """An objective that depends only on the agreement of the pairs of a batch and on their labels."""
+
+    def gradient(self, soft: SoftCodes, batch: Batch, progress: float) -> tuple[float, F32]:
+        """See ``Objective``."""
+        value, slopes = self.slopes(soft.agreement(), batch.labels, progress)
+        return value, soft.gradient(slopes)
+
+    @abstractmethod
+    def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
+        """The value, and its derivative by the agreement of each pair; overwrites the agreement."""
+
+
+class HistogramObjective(PairObjective):
     """An objective of the histograms of the agreement of similar and of dissimilar pairs.
 
     Parameters
@@ -87,7 +96,7 @@ class HistogramObjective(ABC):
         self._shares: F64 | None = None
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:  # noqa: ARG002
-        """See ``Objective``."""
+        """See ``PairObjective``."""
         value, tables = self.tables(_kernels.pair_histograms(agreement, labels, self._top, N_BINS, self._n_threads))
         return value, _kernels.pair_slopes(agreement, labels, self._top, tables, self._n_threads)
 
@@ -147,7 +156,7 @@ def average_precision(similar: F64, dissimilar: F64) -> tuple[float, F64, F64]:
     return value, by_similar, by_dissimilar
 
 
-class SimilarAndClose:
+class SimilarAndClose(PairObjective):
     """The average precision of similar pairs plus the weighted average precision of locally close pairs.
 
     Among many points, most similar pairs lie in dense regions: ranking them first serves searches within a radius. The
@@ -179,7 +188,7 @@ class SimilarAndClose:
         )
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:  # noqa: ARG002
-        """See ``Objective``."""
+        """See ``PairObjective``."""
         kinds = SIMILARITY[:IGNORED], CLOSENESS[:IGNORED]
         found = _kernels.pair_histograms(agreement, labels, self._top, N_BINS, self._n_threads, IGNORED)
         both = [np.stack([found[kind == wanted].sum(axis=0) for wanted in (DISSIMILAR, SIMILAR)]) for kind in kinds]
@@ -230,7 +239,7 @@ def best_threshold(at: F64, low: F64, high: F64, steepness: float, start: float)
     return threshold
 
 
-class BallPrecision:
+class BallPrecision(PairObjective):
     """The mean over points of the precision within a Hamming ball around them; an empty ball scores 0.
 
     A pair is inside with probability 1 / (1 + exp((distance - radius - 0.8) / width)). The width shrinks geometrically
@@ -244,7 +253,7 @@ class BallPrecision:
         self._pseudo_count = np.float32(PSEUDO_COUNT * max(share, MIN_SHARE) ** SHARE_POWER)
 
     def slopes(self, agreement: F32, labels: U8, progress: float) -> tuple[float, F32]:
-        """See ``Objective``."""
+        """See ``PairObjective``."""
         first, last = self._widths
         width = np.float32(first * (last / first) ** progress)
         inside = agreement
@@ -265,20 +274,3 @@ class BallPrecision:
         slopes *= 1 - inside
         slopes /= np.float32(width * len(agreement))
         return float(precision.mean()), slopes
-
-
-def ranking_objective(recipe: Recipe, n_symbols: int, source: PairSource, sampler: BatchSampler) -> Objective:
-    """The objective of ``target="ranking"``: similar pairs first; of many metric neighbours, close ones as well."""
-    threads = _kernels.resolve_threads(None)
-    if source.is_metric and not sampler.full:
-        return SimilarAndClose(n_symbols, source.similar_rate, threads)
-    kind = Likelihood if recipe is CLASSES else AveragePrecision
-    counts = source.n_dissimilar, source.n_similar
-    objective: Objective = kind(n_symbols, counts, full=sampler.full, n_threads=threads)
-    return objective
-
-
-def radius_objective(n_symbols: int, radius: int, source: PairSource, sampler: BatchSampler) -> Objective:
-    """The objective of ``target="radius"``: precision within a Hamming ball."""
-    widths = max(1.0, n_symbols / BALL_SOFTNESS), LAST_BALL_WIDTH
-    return BallPrecision(n_symbols, radius, widths, sampler.share if source.is_metric else 1.0)

@@ -9,6 +9,7 @@ With t from 0 at the first step to 1 after the last:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..training import Training
 
@@ -18,14 +19,22 @@ MAX_FULL_BATCH = 1500
 MAX_SCARCE_NOISE = 0.7
 """Upper limit of the noise that follows from the number of points."""
 
-MIN_ANCHORS, MAX_ANCHORS, POINTS_PER_ANCHOR = 1000, 2000, 30
-"""Default number of anchors: one per 30 vectors, at least 1000 and at most 2000."""
+MAX_ANCHORS = 2000
+"""Default number of anchors; all vectors if there are fewer."""
+
+CLASS_GAMMA = 3.0
+"""Width of the RBF kernel with classes, if not all vectors are anchors."""
+
+REGRESSED_GAMMAS, TRAINING_WEIGHT = (2.0, 4.0, 8.0), 1 / 3
+"""With classes and all vectors as anchors: widths of the RBF kernel that are tried, and the weight of the training
+error beside the leave-one-out error. Queries are unseen; the database may be unseen or learned from."""
 
 MIN_RIDGE, MAX_RIDGE = 0.01, 0.1
 """With classes, the ridge of the whitening is √(anchors / vectors) / 10 within these limits."""
 
-CLASS_ARITIES = (8, 16, 4, 2)
-"""With classes, ``arity="auto"`` is the first of these whose symbols fill the requested bits or bytes."""
+CLASS_ARITIES, FEW_CLASS_ARITIES = (8, 16, 4, 2), (4, 2)
+"""With classes, ``arity="auto"`` is the first of these whose symbols fill the requested bits or bytes: with more than
+2000 labels, and with fewer."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +116,26 @@ def features_for(training: Training, features: str) -> str:
     return "linear" if training.y is None else "rbf"
 
 
-def anchors_for(n_points: int) -> int:
-    """The default number of anchors.
+def anchors_for(features: str, n_anchors: int | None) -> int:
+    """The number of anchors, 2000 if it is None; 0 for linear features."""
+    if features == "linear":
+        return 0
+    return MAX_ANCHORS if n_anchors is None else n_anchors
 
-    >>> [anchors_for(n) for n in (500, 45_000, 1_000_000)]
-    [1000, 1500, 2000]
+
+def auto_arity(n_bits: int | None, y: Any, *, stream: bool = False) -> int:
+    """The arity of ``arity="auto"`` for labels ``y``; ``n_bits`` is None if a number of symbols was requested.
+
+    In a ``stream`` (False by default) it does not depend on the number of labels.
+
+    >>> auto_arity(64, None), [auto_arity(bits, range(9)) for bits in (None, 64, 63)], auto_arity(64, range(9999))
+    (2, [8, 4, 2], 16)
     """
-    return min(max(MIN_ANCHORS, n_points // POINTS_PER_ANCHOR), MAX_ANCHORS)
+    if y is None or n_bits is None:
+        return 2 if y is None else CLASSES.arity
+    few = not stream and (y.shape[0] if getattr(y, "shape", ()) else len(y)) <= MAX_ANCHORS
+    tried = FEW_CLASS_ARITIES if few else CLASS_ARITIES
+    return next(arity for arity in tried if n_bits % (arity - 1).bit_length() == 0)
 
 
 def ridge_for(n_points: int, n_anchors: int) -> float:

@@ -17,13 +17,13 @@ import numpy as np
 from ..._types import F32, U8
 from .._history import Records
 from .._joint.learner import JointLearner
-from .._joint.objectives import Objective
+from .._joint.objectives import PairObjective
+from .._joint.regression import regression_gradients
 from .._joint.schedule import Schedule
 from .._joint.soft_codes import SoftCodes, with_constant
 from ..base import History
 from ..training import sample_rows
 from .batches import ViewSampler
-from .regression import regression_gradients
 
 RECORD = ("step", "value", "sharpness")
 """Names of a record's numbers."""
@@ -39,7 +39,7 @@ class ViewLearner:
         self,
         points: list[F32],
         sampler: ViewSampler,
-        objective: Objective,
+        objective: PairObjective,
         schedule: Schedule,
         rng: np.random.Generator,
         callback: Callable[[dict[str, float]], object] | None,
@@ -85,7 +85,7 @@ class ViewLearner:
             advance(value)
         return records.history
 
-    def _step(self, parts: list[F32], labels: U8, objective: Objective, schedule: Schedule, step: int) -> float:
+    def _step(self, parts: list[F32], labels: U8, objective: PairObjective, schedule: Schedule, step: int) -> float:
         """Take a step of ascent in every view; the objective before it."""
         value, gradients = self.gradients(parts, labels, objective, schedule, step)
         self._move(gradients, schedule, step)
@@ -96,7 +96,7 @@ class ViewLearner:
             learner.weights += learner.adam.step(gradient, factor * schedule.rate_at(step))
 
     def gradients(
-        self, parts: list[F32], labels: U8, objective: Objective, schedule: Schedule, step: int
+        self, parts: list[F32], labels: U8, objective: PairObjective, schedule: Schedule, step: int
     ) -> tuple[float, list[F32]]:
         """The objective of a batch, and its derivatives by the projections of every view."""
         sharpness, first = schedule.sharpness_at(step), self.learners[0]

@@ -1,4 +1,4 @@
-"""Soft codes whose agreement across views follows the probability that two items share a class.
+"""Soft codes whose agreement follows the probability that two items share a class, in one view or across views.
 
 ::
 
@@ -13,10 +13,23 @@ from itertools import permutations
 import numpy as np
 
 from ..._types import F32
-from .._joint.soft_codes import SoftCodes
+from .batches import Batch
+from .soft_codes import SoftCodes
 
 SPREAD = 0.3
 """Standard deviation of the wanted agreement along the database of one query: 0.3 n_symbols."""
+
+
+class ClassRegression:
+    """An objective of `JointLearner`: the agreement of two points follows the probability that they share a class."""
+
+    def __init__(self, posteriors: F32) -> None:
+        self._posteriors = posteriors
+
+    def gradient(self, soft: SoftCodes, batch: Batch, progress: float) -> tuple[float, F32]:  # noqa: ARG002
+        """See ``Objective``."""
+        value, gradients = regression_gradients([soft], [self._posteriors[batch.rows]])
+        return value, gradients[0]
 
 
 def regression_gradients(codes: list[SoftCodes], posteriors: list[F32]) -> tuple[float, list[F32]]:
@@ -24,11 +37,13 @@ def regression_gradients(codes: list[SoftCodes], posteriors: list[F32]) -> tuple
 
     The posteriors ``(m, n_classes)`` of every view are those of the same m items. For an item of view a and all items
     of view b, the wanted agreement is proportional to p·q - mean, with the standard deviation 0.3 n_symbols. Only
-    differences from the query's mean count, since only the order of the database matters.
+    differences from the query's mean count, since only the order of the database matters. A single view is compared
+    with itself.
     """
     pulls = [np.zeros_like(soft.values) for soft in codes]
     value = 0.0
-    for a, b in permutations(range(len(codes)), 2):
+    directions = permutations(range(len(codes)), 2) if len(codes) > 1 else [(0, 0)]
+    for a, b in directions:
         one, by_query, by_item = _direction(codes[a], codes[b], posteriors[a], posteriors[b])
         value += one
         pulls[a] += by_query
