@@ -63,6 +63,20 @@ def test_commands_of_the_pages_have_known_verbs_and_options(call):
         parse(verb, arguments)
 
 
+SOURCES = [path for path in (ROOT / "src").rglob("*.py") if path.parent.name != "integrations"]
+
+
+def test_hints_of_extras_also_work_in_a_checkout():
+    """Since there may be no published package."""
+    hints = [
+        (path.name, *found)
+        for path in [*PAGES, *SOURCES]
+        for found in re.findall(r"rankhash\[([\w-]+)\](.{0,50})", path.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+    assert len(hints) > 15
+    assert [hint for hint in hints if f".[{hint[1]}]" not in hint[2]] == []
+
+
 def test_an_unknown_option_is_noticed():
     assert len(CALLS) > 40
     with pytest.raises(click.NoSuchOption):

@@ -140,5 +140,7 @@ def pillow_image() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise InvalidInputError("images need Pillow; install rankhash[images]") from error
+        raise InvalidInputError(
+            "images need Pillow: pip install 'rankhash[images]' (in a checkout: '.[images]')"
+        ) from error
     return Image

@@ -64,7 +64,8 @@ class SymbolReport:
     def plot_history(self: Any) -> Any:
         """The course of learning as a plotly figure, one plot per curve.
 
-        It needs plotly (``pip install rankhash[report]``) and a hasher that was fitted in this process.
+        It needs plotly, ``pip install 'rankhash[report]'`` (in a checkout: ``'.[report]'``), and a hasher that was
+        fitted in this process.
         """
         return plot_history(self)
 
@@ -77,7 +78,9 @@ def plot_history(hasher: Hasher) -> Any:
     try:
         from plotly.subplots import make_subplots
     except ImportError as error:
-        raise InvalidInputError("pictures need plotly: pip install 'rankhash[report]'") from error
+        raise InvalidInputError(
+            "pictures need plotly: pip install 'rankhash[report]' (in a checkout: '.[report]')"
+        ) from error
     history = hasher.history_
     names = [name for name in TITLES if name in history]
     n_rows = 2 if len(names) > 1 else 1

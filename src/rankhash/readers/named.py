@@ -46,7 +46,7 @@ def open_hdf5(path: str) -> Any:
     try:
         import h5py
     except ImportError:
-        raise InvalidInputError(f"{path} needs h5py: pip install 'rankhash[data]'") from None
+        raise InvalidInputError(f"{path} needs h5py: pip install 'rankhash[data]' (in a checkout: '.[data]')") from None
     with decoding(path, "HDF5 file"):
         return h5py.File(path, "r")
 
