@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, load_wine
 
 import oracles
 from rankhash import JRSH, SDH
+from rankhash.errors import InvalidInputError
 from rankhash.evaluation import metrics
 
 from .inputs import X
@@ -25,6 +26,12 @@ def test_many_labels_and_streams_have_a_larger_auto_arity_of_the_same_size():
     for n in (600, 2100):
         stream.partial_fit(many[:n], classes[:n])
     assert (stream.layout_.bits, stream.layout_.arity) == (32, 16)
+
+
+@pytest.mark.parametrize("labels", [3, np.array(3), iter([1, 2])])
+def test_labels_without_rows_get_one_sentence(labels):
+    with pytest.raises(InvalidInputError, match="y must hold one label per vector"):
+        JRSH(n_bits=8, **FAST).fit(X, labels)
 
 
 @pytest.mark.parametrize(("name", "n_bits", "gain"), [("digits", 16, -0.005), ("wine", 64, 0.1)])

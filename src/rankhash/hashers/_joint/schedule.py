@@ -116,6 +116,14 @@ def features_for(training: Training, features: str) -> str:
     return "linear" if training.y is None else "rbf"
 
 
+def _n_labels(y: Any) -> int:
+    """The number of rows of labels of any form; 0 if they have none, which learning refuses with a sentence."""
+    shape = getattr(y, "shape", None)
+    if shape is None:
+        return len(y) if hasattr(y, "__len__") else 0
+    return int(shape[0]) if shape else 0
+
+
 def anchors_for(features: str, n_anchors: int | None) -> int:
     """The number of anchors, 2000 if it is None; 0 for linear features."""
     if features == "linear":
@@ -133,8 +141,7 @@ def auto_arity(n_bits: int | None, y: Any, *, stream: bool = False) -> int:
     """
     if y is None or n_bits is None:
         return 2 if y is None else CLASSES.arity
-    few = not stream and (y.shape[0] if getattr(y, "shape", ()) else len(y)) <= MAX_ANCHORS
-    tried = FEW_CLASS_ARITIES if few else CLASS_ARITIES
+    tried = FEW_CLASS_ARITIES if not stream and _n_labels(y) <= MAX_ANCHORS else CLASS_ARITIES
     return next(arity for arity in tried if n_bits % (arity - 1).bit_length() == 0)
 
 
