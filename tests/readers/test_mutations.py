@@ -9,9 +9,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.io import mmwrite, savemat
+from scipy.sparse import coo_array
 
 from rankhash import Collection, RankhashError
 from rankhash.cli import _dedup_images, _dedup_sources
+from rankhash.datasets import load_dataset
 from rankhash.duplicates import hash_images
 from rankhash.integrations.folder import from_folder
 from rankhash.integrations.qdrant import from_qdrant
@@ -114,6 +117,28 @@ def test_damaged_files_are_an_error_of_this_package(tmp_path, healthy, name):
     assert max(map(len, said), default=0) < 1000
     assert not any("\n" in message for message in said)
     assert said or name in ("x.bvecs", "hashes.jsonl")
+
+
+def matlab(path):
+    savemat(path, {"X": X, "y": np.arange(40), "more": {"text": "abc"}}, do_compression=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("a.mat", matlab), ("a.mtx", lambda path: mmwrite(path, X)), ("b.mtx", lambda path: mmwrite(path, coo_array(X)))],
+)
+def test_damaged_data_sets_are_an_error_of_this_package(tmp_path, name, write):
+    """SciPy's reader of Matrix Market files ends the process at one of them."""
+    path = tmp_path / name
+    write(path)
+    data, refused = path.read_bytes(), 0
+    for seed in range(max(N_CASES, 40)):
+        path.write_bytes(mutated(f"{name}.csv" if name.endswith("mtx") else name, data, seed))
+        try:
+            load_dataset(path)
+        except RankhashError:
+            refused += 1
+    assert refused > 10
 
 
 @pytest.mark.parametrize("kind", ["bmp", "gif", "jpeg", "png", "ppm", "tiff", "webp"])

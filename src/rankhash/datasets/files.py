@@ -1,4 +1,4 @@
-"""Data sets in files: arrays come from `rankhash.readers`, MATLAB and Matrix Market files are read here; no pickle."""
+"""Data sets in files: arrays come from `rankhash.readers`, MATLAB files and tables of text are read here; no pickle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat, mminfo, mmread, whosmat
+from scipy.io import loadmat, whosmat
 
 from .._types import Array
 from ..errors import FileFormatError, InvalidInputError, RankhashError
@@ -16,6 +16,7 @@ from ..readers import open_vectors, read_arrays
 from ..readers.limits import check_expansion
 from ..readers.named import read_hdf5
 from ._base import Dataset, fingerprint_of
+from ._matrix_market import read_matrix_market
 
 Arrays = dict[str, Array]
 
@@ -115,10 +116,7 @@ def _mtx(path: Path) -> Arrays:
     with path.open("rb") as file:
         head = file.readline(200)
     if head.startswith(b"%%MatrixMarket"):
-        n_rows, n_columns = mminfo(path)[:2]
-        check_expansion(path, 8 * n_rows * n_columns, None)
-        matrix = mmread(path)
-        return {"X": matrix if isinstance(matrix, np.ndarray) else matrix.toarray()}
+        return {"X": read_matrix_market(path)}
     sizes = head.split()
     if len(sizes) == 2 and all(size.isdigit() for size in sizes):
         return {"X": _announced(path, int(sizes[0]), int(sizes[1]))}
