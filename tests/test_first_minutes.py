@@ -13,7 +13,7 @@ from rankhash import Collection
 from rankhash.cli import main
 from rankhash.client import Client
 from rankhash.server import Settings
-from rankhash.vector_index import learned
+from rankhash.vector_index import _options
 from server.serving import serving
 
 N, D = 6000, 24
@@ -24,7 +24,7 @@ QUESTION = "price < 50 and colour in ('red', 'blue') and sold >= 2024-06-01"
 def files(tmp_path, monkeypatch):
     """``vectors.npy`` in clusters, ``queries.npy`` that were held out, ``items.csv`` with a name for every vector."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(learned, "EXACT_NUMBERS", 1000 * D)  # so that few vectors are many
+    monkeypatch.setattr(_options, "EXACT_NUMBERS", 1000 * D)  # so that few vectors are many
     rng = np.random.default_rng(0)
     drawn = rng.normal(size=(60, D))[rng.integers(0, 60, N + 100)] + 0.4 * rng.normal(size=(N + 100, D))
     np.save("vectors.npy", drawn[:N].astype(np.float32))

@@ -45,7 +45,11 @@ class CellQuery {
 
   const std::vector<Probe>& probes() const { return ranking_.probes(); }
 
-  void finish(int64_t* ids, float* distances) { rerank(ids, distances); }
+  // False if the candidates ended at a distance that is less than half of what the slack allows: more may be needed.
+  bool finish(int64_t* ids, float* distances) {
+    rerank(ids, distances);
+    return !ran_out_;
+  }
 
   const CellStats& stats() const { return stats_; }
 
@@ -284,14 +288,20 @@ class CellQuery {
     for (size_t i = 0; i < std::min(kAhead, n); ++i) distance.prefetch(cells_.rows[candidates_[i].place]);
     size_t i = 0;
     for (; i < n; ++i) {
-      const float away = static_cast<float>(candidates_[i].bucket << shift_) / scale_ + base_;
-      if (stops && away > search_.slack * nearest.limit()) break;
+      if (stops && away_of(candidates_[i]) > search_.slack * nearest.limit()) break;
       if (i + kAhead < n) distance.prefetch(cells_.rows[candidates_[i + kAhead].place]);
       const int64_t row = cells_.rows[candidates_[i].place];
       const float d = distance(row);
       if (d <= nearest.limit()) nearest.push(d, ids_[row]);
     }
     stats_.candidates += static_cast<int64_t>(i);
+    ran_out_ = stops && static_cast<int64_t>(n) >= n_candidates_ && i == n &&
+               away_of(candidates_.back()) <= std::sqrt(search_.slack) * nearest.limit();
+  }
+
+  // The distance of a code, from below.
+  float away_of(const Candidate& candidate) const {
+    return static_cast<float>(candidate.bucket << shift_) / scale_ + base_;
   }
 
   // Sums of the table entries themselves, instead of their levels.
@@ -337,6 +347,7 @@ class CellQuery {
   std::vector<SharedTables> shared_;  // those of all cells of a scale, if cells have no offsets
   int64_t first_place_ = 0;           // of the cell that is scanned
   bool counting_ = false;             // hits are counted only
+  bool ran_out_ = false;              // of candidates
   int shift_ = 0;                     // a bucket has 2^shift_ levels
   int limit_ = kBuckets - 1;          // the last bucket of candidates
   int64_t n_below_ = 0;               // codes found in buckets up to limit_

@@ -9,6 +9,7 @@ namespace rankhash {
 namespace {
 
 constexpr int64_t kTileQueries = 128;
+constexpr int kMoreTimes = 2, kMoreCandidates = 4;  // searches again, with so many times the candidates
 
 int64_t panels_of(int64_t rows) { return (rows + kPanel - 1) / kPanel; }
 
@@ -79,16 +80,27 @@ CellStats search_cells(const CellsView& cells, const RowsView& rows, const RowId
     std::vector<CellQuery> tile_of_queries(count, CellQuery(cells, rows, ids, search));
     std::vector<float> keys(cells.n_cells);
     std::vector<int32_t> places(cells.n_cells + 32);
-    for (int64_t q = 0; q < count; ++q)
-      tile_of_queries[q].begin({tile_points + q * cells.depth, queries + (first + q) * cells.depth,
-                                scores.data() + q * width, tables.data() + q * table},
-                               {keys.data(), places.data()});
+    const auto begin = [&](CellQuery& query, int64_t q) {
+      query.begin({tile_points + q * cells.depth, queries + (first + q) * cells.depth, scores.data() + q * width,
+                   tables.data() + q * table},
+                  {keys.data(), places.data()});
+    };
+    for (int64_t q = 0; q < count; ++q) begin(tile_of_queries[q], q);
     scan_by_cell(tile_of_queries, cells.n_cells);
     for (int64_t q = 0; q < count; ++q) {
       int64_t* found = out_ids + (first + q) * search.k;
       float* distances = out_distances + (first + q) * search.k;
-      tile_of_queries[q].finish(found, distances);
+      bool enough = tile_of_queries[q].finish(found, distances);
       stats[t] += tile_of_queries[q].stats();
+      CellSearch wider = search;
+      for (int i = 0; i < kMoreTimes && !enough; ++i) {
+        wider.n_candidates *= kMoreCandidates;
+        CellQuery again(cells, rows, ids, wider);
+        begin(again, q);
+        scan_alone(again);
+        enough = again.finish(found, distances);
+        stats[t] += again.stats();
+      }
       const int64_t last = search.n_expected - 1;
       stats[t].incomplete += last >= 0 && (found[last] < 0 || distances[last] > search.beyond);
     }

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from rankhash import LSH
 from rankhash.cli import main
-from rankhash.vector_index import learned
+from rankhash.vector_index import _options
 
 
 def run(*args):
@@ -25,7 +25,7 @@ def test_info_names_the_method_and_the_shape(tmp_path):
 
 
 def test_info_of_a_collection_without_a_hasher_tells_nothing_of_codes(tmp_path, monkeypatch):
-    monkeypatch.setattr(learned, "EXACT_NUMBERS", 1000)
+    monkeypatch.setattr(_options, "EXACT_NUMBERS", 1000)
     np.save(tmp_path / "v.npy", np.random.default_rng(0).normal(size=(2000, 4)).astype(np.float32))
     path = tmp_path / "items.rankhash"
     made = run("create", path, "--metric", "euclidean").output

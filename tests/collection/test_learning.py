@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rankhash import LSH, Collection, FileFormatError, InvalidInputError, StorageError
-from rankhash.vector_index import _coder, _engine, learned
+from rankhash.vector_index import _coder, _engine, _options
 
 from .model import distances_in
 
@@ -27,7 +27,7 @@ QUERIES = (CENTERS[RNG.integers(0, 20, 50)] + RNG.normal(size=(50, D))).astype(n
 @pytest.fixture(autouse=True)
 def _few_vectors_are_many(monkeypatch):
     """Cells from 1000 vectors on, with codes of 4 bytes."""
-    monkeypatch.setattr(learned, "EXACT_NUMBERS", 1000 * D)
+    monkeypatch.setattr(_options, "EXACT_NUMBERS", 1000 * D)
     monkeypatch.setattr(_coder, "SHORTEST_CODE", 4)
     monkeypatch.setattr(_coder, "LONGEST_CODE", 4)
     monkeypatch.setattr(_engine, "FEW_PASSING", 50)
@@ -155,8 +155,8 @@ def test_what_is_learned_is_checked(path):
 LEARN = """
 import sys, numpy as np
 from rankhash import Collection
-from rankhash.vector_index import _coder, learned
-learned.EXACT_NUMBERS, _coder.SHORTEST_CODE, _coder.LONGEST_CODE = 1000, 4, 4
+from rankhash.vector_index import _coder, _options
+_options.EXACT_NUMBERS, _coder.SHORTEST_CODE, _coder.LONGEST_CODE = 1000, 4, 4
 rng = np.random.default_rng(0)
 with Collection.open(sys.argv[1], "rw") as collection:
     print("open", flush=True)

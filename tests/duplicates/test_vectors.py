@@ -7,7 +7,7 @@ import pytest
 
 from rankhash import InvalidInputError, VectorIndex, duplicate_groups
 from rankhash.duplicates import vectors as module
-from rankhash.vector_index import _engine
+from rankhash.vector_index import _options
 
 
 def planted(n, d, n_copies, noise, seed=0):
@@ -52,7 +52,7 @@ def test_a_small_index_finds_every_pair(metric, threshold):
 
 
 def test_cells_miss_few_pairs(monkeypatch):
-    monkeypatch.setattr(_engine, "EXACT_NUMBERS", 0)  # so that few vectors are put into cells
+    monkeypatch.setattr(_options, "EXACT_NUMBERS", 0)  # so that few vectors are put into cells
     X = planted(2000, 16, 500, 0.15)
     index = VectorIndex(n_cells=8, bytes_per_vector=4, verbose=False)
     index.add(X)

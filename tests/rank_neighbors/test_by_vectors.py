@@ -69,7 +69,7 @@ def test_a_pipeline_classifies_by_true_neighbors(digits):
 
 
 def test_large_sets_are_searched_at_the_recall_asked_for(monkeypatch):
-    monkeypatch.setattr("rankhash.vector_index._engine.EXACT_NUMBERS", 0)
+    monkeypatch.setattr("rankhash.vector_index._options.EXACT_NUMBERS", 0)
     X, Q = clustered(1, 5000), clustered(2, 200)
     true = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(Q, return_distance=False)
     for recall in (0.8, 0.97):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankhash import VectorIndex
+from rankhash import VectorIndex, _kernels
 from rankhash.vector_index import _trial
 from rankhash.vector_index._calibration import Calibration, Reach, Setting
 from rankhash.vector_index._coder import CODE_ERROR, enough_bytes
@@ -122,3 +122,43 @@ def test_many_candidates_are_also_tried_with_a_slack(rng):
     assert {s.slack for s in many} >= {float("inf"), *_trial.SLACKS[:2]}
     chosen = index._engine.calibration.choose(10, 0.99)
     assert chosen.cost < min(s.cost for s in many if s.slack == float("inf") and s.recall >= chosen.recall)
+
+
+@pytest.mark.parametrize("n_means", [2, 8])
+def test_means_of_vectors_reach_the_recall(n_means):
+    rng = np.random.default_rng(1)
+    centers = 1.5 * rng.normal(size=(40, 24))
+    X = (centers[rng.integers(0, 40, 20_000)] + rng.normal(size=(20_000, 24))).astype(np.float32)
+    index = VectorIndex("euclidean", n_cells=128, bytes_per_vector=8, verbose=False).fit(X)
+    index.add(X)
+    assert index._engine.calibration.reach.more > 1
+    Q = X[rng.integers(0, len(X), (200, n_means))].mean(axis=1)
+    assert brute.recall(index.search(Q).ids, Q, X, "euclidean") >= 0.93
+
+
+def test_a_query_whose_candidates_run_out_gets_more():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 24)).astype(np.float32)
+    index = VectorIndex("euclidean", n_cells=16, bytes_per_vector=4, verbose=False).fit(X)
+    index.add(X)
+    engine, Q = index._engine, np.ascontiguousarray(X[:100] / 20)
+    points, view, rows = engine.cells.coder.points(Q), engine.cells.view(), engine.rows.view()
+
+    def found(slack, n_candidates=20):
+        how = _kernels.CellSearch(10, 16.0, 0, n_candidates, 1.0, 1.0, 0, slack)
+        ids, _, stats = _kernels.search_cells(view, rows, None, None, points, Q, how, 1)
+        return brute.recall(ids, Q, X, "euclidean"), stats.candidates / len(Q)
+
+    few, more, all_of_them = found(float("inf")), found(1.5), found(float("inf"), 20 * 16)
+    assert few[1] < 40
+    assert more[1] > 80
+    assert few[0] + 0.1 < more[0] <= all_of_them[0] + 0.01
+
+
+def test_effort_for_queries_between_vectors_survives_its_state():
+    calibration = Calibration((setting(2.0, 0.9),), Reach(1.5, 2.5, 3, more=4.0))
+    assert Calibration.restore(calibration.state()) == calibration
+    assert calibration.reach.search(setting(2.0, 0.9)).effort == 8.0
+    before = calibration.state()
+    before[0, 5] = 0.0
+    assert Calibration.restore(before).reach.more == 1.0

@@ -168,7 +168,7 @@ def test_n_probes_and_n_candidates_are_obeyed(stored, queries):
 
 
 def test_cells_are_learned_by_the_first_add_of_many_vectors(monkeypatch):
-    monkeypatch.setattr("rankhash.vector_index._engine.EXACT_NUMBERS", 40_000)
+    monkeypatch.setattr("rankhash.vector_index._options.EXACT_NUMBERS", 40_000)
     X, Q = clustered(7, 5000, d=10), clustered(8, 40, d=10)
     index = VectorIndex("euclidean", bytes_per_vector=5, verbose=False)
     index.add(X[:4000])

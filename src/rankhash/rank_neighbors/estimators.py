@@ -39,8 +39,9 @@ class RankNeighbors(BaseEstimator):  # type: ignore[misc]
     metric
         The distance of true neighbours: ``"euclidean"`` (default) or ``"cosine"`` (1 - cosine).
     recall
-        The fraction of the true neighbours that ``kneighbors`` finds on average; default 0.95. Sets of up to 2²²
-        numbers (10,000 vectors of 400 dimensions) are searched exactly. With a hasher it has no effect.
+        The fraction of the true neighbours that ``kneighbors`` finds on average; default 0.95. Sets of up to 2²⁰
+        numbers (10,000 vectors of 100 dimensions), or 2²² in fewer than 10,000 vectors, are searched exactly. With a
+        hasher it has no effect.
     n_neighbors
         The number of neighbours that ``kneighbors`` finds. Default 5.
     radius

@@ -7,7 +7,7 @@ enough, between measured ones where that is cheaper.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 
 from .. import _kernels
 from .._types import F64
+
+Recalls = tuple[tuple[float, float], ...]
 
 DEPTHS = (10, 100)
 """Numbers of neighbours, k, that are measured; searches for other numbers take the next larger one, scaled."""
@@ -59,18 +61,19 @@ class Reach:
     """How much farther searches go for queries unlike the stored vectors; see `_kernels.CellSearch`.
 
     ``beyond`` has a squared distance for each of DEPTHS. Queries whose last neighbour was found farther away are
-    compared with all vectors; 0: none are.
+    compared with all vectors; 0: none are. The effort of all searches is ``more`` times that of their setting.
     """
 
     usual: float = 1.0
     far: float = 1.0
     growth: int = 0
     beyond: tuple[float, float] = (0.0, 0.0)
+    more: float = 1.0
 
     def search(self, setting: Setting) -> _kernels.CellSearch:
         """What the core is told."""
         s, far = setting, (self.usual, self.far, self.growth)
-        return _kernels.CellSearch(s.k, s.effort, s.exponent, s.n_candidates, *far, s.slack)
+        return _kernels.CellSearch(s.k, self.more * s.effort, s.exponent, s.n_candidates, *far, s.slack)
 
     def limit(self, k: int) -> float:
         """The squared distance of the last neighbour beyond which a query is compared with all vectors."""
@@ -109,10 +112,14 @@ class Calibration:
         effort = best.effort * (more**2 if best.exponent else more)
         return replace(best, k=k, effort=effort, n_candidates=n_candidates, cost=best.cost * more)
 
+    def goals(self, depths: Iterable[int], recalls: Recalls) -> list[tuple[Setting, float]]:
+        """The settings chosen for the first recall of each pair, and the second one, which other queries must reach."""
+        return [(self.choose(k, asked), least) for asked, least in recalls for k in depths]
+
     def state(self) -> F64:
         """An array ``(n_settings + 1, 7)`` for files; the first row is the reach. A slack of 0 is infinity."""
         reach = self.reach
-        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, 0.0, 0.0]]
+        rows = [[reach.usual, reach.far, reach.growth, *reach.beyond, reach.more, 0.0]]
         for s in self.settings:
             slack = s.slack if np.isfinite(s.slack) else 0.0
             rows.append([s.k, s.effort, s.exponent, s.n_candidates, s.recall, s.cost, slack])
@@ -123,10 +130,11 @@ class Calibration:
         """The calibration of a file; one of six columns has a single slack, in the first row."""
         if state.shape[1] == STATE_WIDTHS[0]:
             state = np.column_stack([state, np.full(len(state), state[0, -1])])
+            state[0, -2] = 1.0
         rows: list[Any] = state.tolist()
-        usual, far, growth, near, deep, _, _ = rows[0]
+        usual, far, growth, near, deep, more, _ = rows[0]
         settings = (Setting(int(k), e, int(x), int(c), r, t, s or float("inf")) for k, e, x, c, r, t, s in rows[1:])
-        return cls(tuple(settings), Reach(usual, far, int(growth), (near, deep)))
+        return cls(tuple(settings), Reach(usual, far, int(growth), (near, deep), more or 1.0))
 
 
 def _between(settings: Sequence[Setting], recall: float) -> list[Setting]:

@@ -26,11 +26,8 @@ from ._coder import POINTS_PER_CELL, QUANTIZER_POINTS, learn_coder, n_cells_for
 from ._held_out import HeldOut
 from ._ids import RowIds
 from ._metric import prepare
-from ._options import Options
+from ._options import Options, is_worth_learning
 from ._rows import Rows, no_rows
-
-EXACT_NUMBERS = 1 << 22
-"""Sets of up to this many numbers (n · d), 10,000 vectors of 400 dimensions, are searched exactly."""
 
 RELEARN_GROWTH, RECALIBRATE_GROWTH = 4, 1.5
 SPLIT_SIZE = 8
@@ -144,7 +141,7 @@ class Engine:
 
     def _learn_from_rows(self) -> None:
         fitted = self.cells is not None
-        if not fitted and len(self.ids.ids) * self.n_features <= EXACT_NUMBERS:
+        if not fitted and not is_worth_learning(len(self.ids.ids), self.n_features):
             return
         if fitted and len(self.ids) < 1000:
             return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ GAP, AFTER, WITH_GAP, MOST_COPIES = 1.2, 5, 0.25, 0.9
 """Stored vectors have near-copies if, for a share WITH_GAP of them, a neighbour behind the first AFTER is GAP times as
 far away as the one before. As many are hidden as the share MOST_COPIES of these has."""
 
-N_STORED, N_MADE_UP, STRANGE = 400, 240, 2.0
+N_STORED, N_MADE_UP, STRANGE = 400, 300, 2.0
 """A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
 
 STEPS = {10: 1, 100: 2}
@@ -108,11 +108,14 @@ class HeldOut:
         far = max(BEYOND * float(far), 1e-30)
         reaches = [Reach(max(float(usual), far / 1e6), far, growth) for growth in range(MOST_GROWTH + 1)]
         others = (self.families > 0) & (unlikeness > far)
-        unlike = self._trial(rows, others) if others.sum() >= FEWEST_FAR else None
+        alike = (self.families > 0) & (unlikeness <= far)
+        unlike, between = (self._trial(rows, some) if some.sum() >= FEWEST_FAR else None for some in (others, alike))
+        between = between and replace(between, families=np.zeros_like(between.families))
         beyond = [STRANGE * float(np.quantile(self.truth[self.families == 0, at], FAR)) for at in self._depths()]
         strangers = (self.families > 0) & (self.truth[:, self._depths()[0]] > beyond[0])
         strange = self._trial(rows, strangers) if strangers.sum() >= FEWEST_FAR and min(beyond) > 0 else None
-        return calibrate(stored, few, unlike, EXPONENTS, reaches, on_step, strange, (beyond[0], beyond[1]))
+        limits = (beyond[0], beyond[1])
+        return calibrate(stored, few, unlike, EXPONENTS, reaches, on_step, between, strange, limits)
 
     def _depths(self) -> list[int]:
         """The columns of the distances of the neighbours of DEPTHS, or the last ones that there are."""
@@ -154,17 +157,18 @@ def made_up(rows: Rows, living: I64, rng: np.random.Generator) -> tuple[F32, I64
     """Queries between and outside of stored vectors, and the number of their family, from 1 on; none is zero.
 
     Means of two vectors; a + b - c of three; normal numbers around the mean, with up to three times the deviation that
-    coordinates have on average; and vectors that are moved by that much.
+    coordinates have on average; vectors that are moved by that much; and means of eight vectors.
     """
-    n = N_MADE_UP // 4
+    n = N_MADE_UP // 5
     a, b, c = (rows.take(living[rng.integers(0, len(living), n)]) for _ in range(3))
     center = a.mean(axis=0)
     deviation = np.sqrt(np.square(a - center).mean())
     noise = deviation * rng.uniform(0, 3, (n, 1)) * rng.standard_normal(a.shape)
     moved = b + 3 * deviation * rng.standard_normal(a.shape)
-    queries: F32 = np.concatenate([(a + b) / 2, a + b - c, center + noise, moved]).astype(np.float32)
+    means = np.mean([rows.take(living[rng.integers(0, len(living), n)]) for _ in range(8)], axis=0)
+    queries: F32 = np.concatenate([(a + b) / 2, a + b - c, center + noise, moved, means]).astype(np.float32)
     usable = np.abs(queries).max(axis=1) > 0
-    return queries[usable], np.repeat(np.arange(1, 5), n)[usable]
+    return queries[usable], np.repeat(np.arange(1, 6), n)[usable]
 
 
 def _every(flags: Flags, n: int) -> Flags:

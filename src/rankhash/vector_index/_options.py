@@ -10,6 +10,10 @@ from .._checks import check_choice, check_integer, check_number, check_verbose
 from ..errors import InvalidInputError
 from ._metric import METRICS
 
+EXACT_VECTORS, EXACT_NUMBERS = 10_000, 1 << 22
+"""Sets of fewer vectors are searched exactly if they have up to this many numbers (n · d), larger sets if they have a
+quarter of that."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -47,3 +51,9 @@ def _number_or_auto(name: str, value: Any, low: int, high: int) -> int | None:
     if isinstance(value, str):
         raise InvalidInputError(f"{name} must be an integer from {low} to {high} or 'auto', got {value!r}")
     return check_integer(name, value, low, high)
+
+
+def is_worth_learning(n_vectors: int, n_features: int) -> bool:
+    """Whether comparing all vectors takes long enough that cells pay."""
+    few = EXACT_NUMBERS if n_vectors < EXACT_VECTORS else EXACT_NUMBERS // 4
+    return n_vectors * n_features > few

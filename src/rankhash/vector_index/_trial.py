@@ -51,6 +51,10 @@ candidates from the effort before on, up to MOST_PER_NEIGHBOR (by k)."""
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
 
+BETWEEN_RECALLS, MOST_MORE = ((0.95, 0.93), (0.99, 0.97)), 8
+"""The same for made-up queries that look like stored vectors, such as means of several: for these, the effort of all
+searches is doubled, up to MOST_MORE times."""
+
 CODE_COST, CELL_COST, SYMBOL_COST, HIT_COST, CANDIDATE_COST, ROW_BYTE_COST = 0.03, 60.0, 2.0, 8.0, 60.0, 0.07
 """Nanoseconds per byte of code, per cell, per symbol of a cell's tables, per code that is a candidate for a while, per
 candidate, and per byte of its row."""
@@ -167,14 +171,15 @@ def calibrate(
     exponents: Sequence[int],
     reaches: Sequence[Reach],
     on_step: Callable[[], None],
+    between: Trial | None = None,
     strange: Trial | None = None,
     beyond: tuple[float, float] = (0.0, 0.0),
 ) -> Calibration:
     """Settings for each k of ``stored``.
 
     ``stored`` has stored vectors as queries, ``few`` some of them, with which exponents and candidates are compared;
-    ``unlike`` has others that lie far from all centroids, ``strange`` others whose neighbours are farther away than
-    ``beyond``. The first of ``reaches`` that is enough is taken.
+    ``unlike`` has others that lie far from all centroids, ``between`` those that do not, and ``strange`` those whose
+    neighbours are farther away than ``beyond``. The first of ``reaches`` that is enough is taken.
     """
     exponent = exponents[0]
     if len(exponents) > 1:
@@ -186,16 +191,24 @@ def calibrate(
         settings += _settings(k, trial, few[k], exponent)
         on_step()
     measured = Calibration(tuple(settings), Reach())
-    if unlike is None and strange is None:
+    if not reaches:
         return measured
-    goals = [(measured.choose(k, asked), least) for asked, least in UNLIKE_RECALLS for k in stored]
+    goals = [measured.goals(stored, recalls) for recalls in (BETWEEN_RECALLS, UNLIKE_RECALLS)]
+    if between is not None:
+        efforts = [replace(reaches[0], more=2.0**i) for i in range(MOST_MORE + 1)]
+        more = _first(efforts, lambda reach: between.reaches(goals[0], reach)).more
+        reaches = [replace(reach, more=more) for reach in reaches]
     reach = reaches[0]
     if unlike is not None:
-        at = bisect_left(reaches[:-1], True, key=lambda reach: unlike.reaches(goals, reach))
-        reach = reaches[at]
-    if strange is not None and not strange.reaches(goals, reach):
+        reach = _first(reaches, lambda reach: unlike.reaches(goals[1], reach))
+    if strange is not None and not strange.reaches(goals[1], reach):
         reach = replace(reach, beyond=beyond)
     return Calibration(measured.settings, reach)
+
+
+def _first(reaches: Sequence[Reach], is_enough: Callable[[Reach], bool]) -> Reach:
+    """The first of growing reaches that is enough, or the last one."""
+    return reaches[bisect_left(reaches[:-1], True, key=is_enough)]
 
 
 def _settings(k: int, stored: Trial, few: Trial, exponent: int) -> list[Setting]:

@@ -28,8 +28,8 @@ class VectorIndex:
 
     Vectors are grouped in cells around centroids and encoded as short codes. A search scans the codes of the nearest
     cells and re-ranks the best candidates by their true distances. How many cells and candidates the recall takes is
-    measured on the stored vectors when the index learns, at the first ``add`` of more than 2²² numbers (10,000 vectors
-    of 400 dimensions). Smaller sets are searched exactly.
+    measured on the stored vectors when the index learns, at the first ``add`` of more than 2²⁰ numbers (10,000 vectors
+    of 100 dimensions), or 2²² in fewer than 10,000 vectors. Smaller sets are searched exactly.
 
     Parameters
     ----------

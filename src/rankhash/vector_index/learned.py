@@ -18,8 +18,9 @@ from .._types import F32, I32, U8
 from ..errors import FileFormatError, InvalidInputError
 from ._calibration import Calibration
 from ._coder import Coder
-from ._engine import EXACT_NUMBERS, RECALIBRATE_GROWTH
+from ._engine import RECALIBRATE_GROWTH
 from ._metric import METRICS, prepare
+from ._options import is_worth_learning as is_worth_learning
 from ._state import coder_arrays, restored_calibration, restored_coder
 
 KIND = "learned"
@@ -125,11 +126,6 @@ class Learned:
 def new_name() -> str:
     """A name for newly learned cells and codes."""
     return secrets.token_hex(8)
-
-
-def is_worth_learning(n_vectors: int, n_features: int) -> bool:
-    """Whether comparing all vectors takes long enough that cells pay."""
-    return n_vectors * n_features > EXACT_NUMBERS
 
 
 def mean_error(coder: Coder, points: F32) -> float:
