@@ -26,6 +26,9 @@ GAP, AFTER, WITH_GAP, MOST_COPIES = 1.2, 5, 0.25, 0.9
 """Stored vectors have near-copies if, for a share WITH_GAP of them, a neighbour behind the first AFTER is GAP times as
 far away as the one before. As many are hidden as the share MOST_COPIES of these has."""
 
+COPIES_STEP, MOST_NEIGHBORS = 4, 1024
+"""Every how many stored vectors are asked for so many neighbours, to find near-copies."""
+
 N_STORED, N_MADE_UP, STRANGE = 400, 300, 2.0
 """A query is strange if its neighbours have STRANGE times the squared distance of the share FAR of stored ones."""
 
@@ -84,7 +87,9 @@ class HeldOut:
             hidden = np.union1d(own, found[families == 0][copies])
             passing, own = _without(passing, hidden[hidden >= 0], len(rows)), np.full_like(own, -1)
             found, distances = _nearest(cells, rows, passing, queries, depth)
-        n_copies = 0 if cells.coder.product else _n_near_copies(distances[families == 0])
+        some = queries[families == 0][::COPIES_STEP]
+        farther = min(MOST_NEIGHBORS, len(living) // 2)
+        n_copies = 0 if cells.coder.product else _n_near_copies(_nearest(cells, rows, passing, some, farther)[1])
         if n_copies:  # near-copies of a query are found with ease as well, but other queries have none
             hidden, lonely = _lonely(cells, rows, passing, living, n_copies, rng)
             passing = _without(passing, hidden, len(rows))
@@ -111,7 +116,8 @@ class HeldOut:
         alike = (self.families > 0) & (unlikeness <= far)
         unlike, between = (self._trial(rows, some) if some.sum() >= FEWEST_FAR else None for some in (others, alike))
         between = between and replace(between, families=np.zeros_like(between.families))
-        beyond = [STRANGE * float(np.quantile(self.truth[self.families == 0, at], FAR)) for at in self._depths()]
+        kind = LONELY if (self.families == LONELY).any() else 0
+        beyond = [STRANGE * float(np.quantile(self.truth[self.families == kind, at], FAR)) for at in self._depths()]
         strangers = (self.families > 0) & (self.truth[:, self._depths()[0]] > beyond[0])
         strange = self._trial(rows, strangers) if strangers.sum() >= FEWEST_FAR and min(beyond) > 0 else None
         limits = (beyond[0], beyond[1])

@@ -51,7 +51,7 @@ candidates from the effort before on, up to MOST_PER_NEIGHBOR (by k)."""
 UNLIKE_RECALLS = ((0.95, 0.96), (0.99, 0.985))
 """A search for the first recall goes so far that queries unlike the stored vectors reach the second one."""
 
-BETWEEN_RECALLS, MOST_MORE = ((0.95, 0.93), (0.99, 0.97)), 8
+BETWEEN_RECALLS, MOST_MORE = ((0.95, 0.93), (0.99, 0.97)), 4
 """The same for made-up queries that look like stored vectors, such as means of several: for these, the effort of all
 searches is doubled, up to MOST_MORE times."""
 
