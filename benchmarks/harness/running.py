@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ def _is_in(text: str, name: str) -> bool:
     >>> _is_in("n=100", "set=digits, n=1000"), _is_in("n=1000", "set=digits, n=1000"), _is_in("dig", "set=digits")
     (False, True, True)
     """
-    return f", {text}, " in f", {name}, " if "=" in text else text in name
+    return text in name if "=" not in text else bool(re.search(rf"(^|, |=){re.escape(text)}(, |$)", name))
 
 
 def benchmarks() -> dict[str, str]:
