@@ -33,7 +33,7 @@ def _arguments() -> argparse.Namespace:
         nargs="+",
         default=[],
         metavar="TEXT",
-        help="only rows whose name contains every TEXT; name=value has to match as a whole",
+        help="only rows whose name contains every TEXT; n=100, (with a comma) is not in n=1000",
     )
     parser.add_argument("--again", action="store_true", help="measure also the rows that are kept already")
     parser.add_argument(
