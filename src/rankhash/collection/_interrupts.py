@@ -50,8 +50,9 @@ class _Checks:
         """
         while True:
             try:
-                late = self._deadline is not None and time.monotonic() > self._deadline
-                yield late or self.raised is not None
+                while True:  # in the try, since signals are also handled where a loop goes back
+                    late = self._deadline is not None and time.monotonic() > self._deadline
+                    yield late or self.raised is not None
             except GeneratorExit:
                 return
             except BaseException as error:
