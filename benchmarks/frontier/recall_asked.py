@@ -1,4 +1,4 @@
-"""The recall that a VectorIndex reaches on unseen queries, and the one it is asked for, on sets that chose few constants.
+"""The recall that a VectorIndex reaches on unseen queries, and the one it is asked for, on sets that chose little.
 
 Real sets, and sets of shapes that differ from them: tight clusters, heavy tails, decaying axes, few dimensions in many,
 counts, and clusters of very different density. Everything is left to the index; time is CPU time of one thread.
