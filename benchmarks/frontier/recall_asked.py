@@ -1,12 +1,14 @@
 """The recall that a VectorIndex reaches on unseen queries, and the one it is asked for, on sets that chose little.
 
 Real sets, and sets of shapes that differ from them: tight clusters, heavy tails, decaying axes, few dimensions in many,
-counts, and clusters of very different density. Everything is left to the index; time is CPU time of one thread.
+counts, clusters of very different density, and means of several vectors as queries. Everything is left to the index;
+time is CPU time of one thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import process_time
 
 import numpy as np
@@ -93,6 +95,13 @@ def densities(rng: np.random.Generator, n: int) -> F64:
     return made
 
 
+def with_means(rng: np.random.Generator, n: int, n_means: int) -> F64:
+    """400 clusters, and as queries, which come last, means of ``n_means`` vectors of any of them."""
+    made: F64 = (1.5 * rng.normal(size=(400, 32)))[rng.integers(0, 400, n)] + rng.normal(size=(n, 32))
+    made[-N_QUERIES:] = made[rng.integers(0, n - N_QUERIES, (N_QUERIES, n_means))].mean(axis=1)
+    return made
+
+
 MADE: dict[str, tuple[Callable[[np.random.Generator, int], F64], str]] = {
     "tight clusters": (tight_clusters, "euclidean"),
     "heavy tails": (heavy_tails, "euclidean"),
@@ -100,4 +109,6 @@ MADE: dict[str, tuple[Callable[[np.random.Generator, int], F64], str]] = {
     "16 dimensions in 256": (few_in_many, "cosine"),
     "counts": (counts, "euclidean"),
     "densities": (densities, "euclidean"),
+    "means of two": (partial(with_means, n_means=2), "euclidean"),
+    "means of eight": (partial(with_means, n_means=8), "euclidean"),
 }

@@ -45,7 +45,7 @@ class CellQuery {
 
   const std::vector<Probe>& probes() const { return ranking_.probes(); }
 
-  // False if the candidates ended at a distance that is less than half of what the slack allows: more may be needed.
+  // False if the last candidate is nearer than √slack times the k-th nearest vector: more of them may be needed.
   bool finish(int64_t* ids, float* distances) {
     rerank(ids, distances);
     return !ran_out_;

@@ -57,7 +57,7 @@ struct CellSearch {
   float usual, far;
   int growth;              // 0: all queries go equally far
   float slack;             // codes are not re-ranked beyond slack times the distance of the k-th nearest so far; if the
-                           // candidates end before, the query is searched again with more of them
+                           // last candidate is nearer than its root allows, the query is searched again with more
   int64_t n_expected;      // places of an answer that can be filled, up to k
   float beyond;            // an answer whose last expected place is farther away is incomplete
   const uint8_t* passing;  // which rows may be found, or null

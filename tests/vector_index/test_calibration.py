@@ -9,6 +9,7 @@ from rankhash import VectorIndex, _kernels
 from rankhash.vector_index import _trial
 from rankhash.vector_index._calibration import Calibration, Reach, Setting
 from rankhash.vector_index._coder import CODE_ERROR, enough_bytes
+from rankhash.vector_index._held_out import LONELY, HeldOut
 
 from . import brute
 
@@ -162,3 +163,13 @@ def test_effort_for_queries_between_vectors_survives_its_state():
     before = calibration.state()
     before[0, 5] = 0.0
     assert Calibration.restore(before).reach.more == 1.0
+
+
+def test_a_hundred_copies_of_each_vector_are_noticed():
+    rng = np.random.default_rng(0)
+    X = np.repeat(4 * rng.normal(size=(80, 24)), 130, axis=0) + 0.3 * rng.normal(size=(80 * 130, 24))
+    index = VectorIndex("euclidean", n_cells=32, bytes_per_vector=8, verbose=False).fit(X)
+    index.add(X)
+    engine = index._engine
+    held = HeldOut.of(engine.cells, engine.rows, np.arange(len(X)), None, engine._prepared, 0)
+    assert (held.families == LONELY).any()

@@ -18,6 +18,7 @@ from .. import _kernels
 from .._types import F64
 
 Recalls = tuple[tuple[float, float], ...]
+"""Pairs of a recall that is asked for, and the one that other queries must reach with its setting."""
 
 DEPTHS = (10, 100)
 """Numbers of neighbours, k, that are measured; searches for other numbers take the next larger one, scaled."""
@@ -113,7 +114,7 @@ class Calibration:
         return replace(best, k=k, effort=effort, n_candidates=n_candidates, cost=best.cost * more)
 
     def goals(self, depths: Iterable[int], recalls: Recalls) -> list[tuple[Setting, float]]:
-        """The settings chosen for the first recall of each pair, and the second one, which other queries must reach."""
+        """The settings for the recalls that are asked for, for each of ``depths``, and what they must reach."""
         return [(self.choose(k, asked), least) for asked, least in recalls for k in depths]
 
     def state(self) -> F64:

@@ -39,6 +39,7 @@ FEWER = {10: (30.0, 15.0, 8.0, 5.0, 3.0, 1.5), 100: (6.0, 3.0, 1.5)}
 """The same for inner products, which have no slack."""
 
 NO_SLACK = (float("inf"),)
+"""All candidates are re-ranked."""
 
 EXPONENTS, MOST_GROWTH = (0, 4, 8), 8
 LEAST_RECALL, HIGH_RECALL, ENOUGH = 0.8, 0.97, 0.998
