@@ -161,7 +161,7 @@ def test_many_vectors_are_learned_from_as_documented():
 def test_jrsh_without_settings_finds_more_than_itq_on_every_kind_of_vectors():
     found = {(row["set"], row["n"], row["bytes"], row["method"]): row for row in read_results("quality/defaults")}
     cases = sorted({case[:3] for case in found if (*case[:3], "JRSH") in found})
-    assert len({name for name, *_ in cases}) == 14
+    assert len({name for name, *_ in cases}) >= 14
     lead = {
         (*case, metric): found[(*case, "JRSH")][metric] - found[(*case, "ITQ")][metric]
         for case in cases

@@ -47,7 +47,7 @@ VIEW_TEXTS = {"tfidf": "texts by tf-idf", "lda": "texts by LDA"}
 VIEW_HALVES = {"mnist": "MNIST", "cifar10-gist": "CIFAR-10 Gist", "trivia-text": "trivia"}
 MANY_METRICS = ("pairs", "queries", "recall", "ball")
 DEFAULT_METHODS, DEFAULT_METRICS = ("ITQ", "JRSH"), ("recall", "pairs", "queries")
-DEFAULT_SETS = SETS | {"glove": "GloVe", "sentences": "MiniLM sentences", "sift": "SIFT", "trivia-text": "trivia"}
+DEFAULT_SETS = FEW | {"glove": "GloVe", "sentences": "MiniLM sentences", "sift": "SIFT"}
 
 
 def rsh_paper(results: Results) -> str:
@@ -149,9 +149,13 @@ def classes(results: Results) -> str:
         for method in sorted(results.values_of("method"), key=str.lower):
             cells = [results.having(set=name, method=method, bits=bits) for bits in CLASS_BITS]
             if any(cells):
-                maps = ([row["map"] for row in cell] for cell in cells)
-                lines.append(line(method, (f"{mean(cell):.3f}" if cell else "–" for cell in maps)))
+                lines.append(line(method, (_mean_and_deviation([row["map"] for row in cell]) for cell in cells)))
     return with_origin(lines[1:], results, "one thread")
+
+
+def _mean_and_deviation(values: list[float]) -> str:
+    shown = f"{mean(values):.3f}" if values else "–"
+    return f"{shown} ± {pstdev(values):.3f}" if len(values) > 1 else shown
 
 
 def few_labels(results: Results) -> str:
@@ -163,8 +167,8 @@ def few_labels(results: Results) -> str:
             cells = []
             for bits in CLASS_BITS:
                 for method in ("JRSH", "SDH"):
-                    found = [row[place] for row in results.having(set=name, method=method, bits=bits)]
-                    cells.append(f"{mean(found):.3f} ± {pstdev(found):.3f}" if found else "–")
+                    found = results.having(set=name, method=method, bits=bits)
+                    cells.append(_mean_and_deviation([row[place] for row in found]))
             lines.append(line(FEW.get(name, name), cells))
     return with_origin(lines[1:], results, "one thread")
 
@@ -222,7 +226,7 @@ def defaults(results: Results) -> str:
         lines += ["", *heading(f"{n:,} vectors", columns)]
         for name in results.values_of("set"):
             cells = [
-                " / ".join(f"{row[metric]:.3f}"[-4:] for row in found for metric in DEFAULT_METRICS) or "–"
+                " / ".join(f"{row[metric]:.3f}".removeprefix("0") for row in found for metric in DEFAULT_METRICS) or "–"
                 for n_bytes in sizes
                 for method in DEFAULT_METHODS
                 for found in [results.having(n=n, set=name, bytes=n_bytes, method=method)]
@@ -269,10 +273,8 @@ def _across(results: Results, names: tuple[str, str], title: str = "", sets: Map
             cells = []
             for bits in lengths:
                 found = [row for row in rows if row.matches(method=method, bits=bits)]
-                means = (
-                    [f"{mean(row[name] for row in found):.3f}".removeprefix("0") for name in names] if found else ["–"]
-                )
-                cells.append(" / ".join(means) + (f" ({len(found)})" if found else ""))
+                means = [f"{mean(row[name] for row in found):.3f}".removeprefix("0") for name in names if found]
+                cells.append(f"{' / '.join(means)} ({len(found)})" if found else "–")
             lines.append(line(method.removesuffix(" paired"), cells))
     return with_origin(lines[1:], results, "in brackets the number of seeds")
 

@@ -28,7 +28,10 @@ def cases(*, quick: bool) -> dict[str, Facts]:
         f"{n} × 128, 64 bits": {"n": n, "d": 128, "n_symbols": 64, "threads": 2} for n in (10_000, 100_000, 1_000_000)
     }
     found["10000 × 1536, 64 bits"] = {"n": 10_000, "d": 1536, "n_symbols": 64, "threads": 2}
-    found["MNIST 60000 × 784, classes, rbf, 63 bits"] = {"set": "mnist", "n": 60_000, "n_symbols": 21, "threads": 2}
+    found["100000 × 384, 128 bits"] = {"n": 100_000, "d": 384, "n_symbols": 128, "threads": 2}
+    pixels = {"set": "mnist", "n": 60_000, "threads": 2}
+    found["MNIST 60000 × 784, 64 bits"] = {**pixels, "n_symbols": 64, "classes": False}
+    found["MNIST 60000 × 784, classes, rbf, 63 bits"] = {**pixels, "n_symbols": 21, "classes": True}
     return found
 
 
@@ -46,7 +49,7 @@ def fit(case: Facts, folder: Path) -> Facts:
     if "set" in case:
         data = load(folder, case["set"])
         assert data.labels is not None
-        X, y = data.vectors[: case["n"]].astype(np.float32), data.labels[: case["n"]]
+        X, y = data.vectors[: case["n"]].astype(np.float32), data.labels[: case["n"]] if case["classes"] else None
     else:
         X = clustered_vectors(case["n"], case["d"], last=0.1, noise=0.5)
     hasher = JRSH(case["n_symbols"], features="rbf" if y is not None else "linear", random_state=0, verbose=False)

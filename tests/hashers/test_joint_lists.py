@@ -104,13 +104,23 @@ def test_the_check_takes_what_has_the_higher_recall(monkeypatch):
     np.testing.assert_array_equal(rank.weights, before)
 
 
-def test_the_check_finds_what_a_search_would_find():
+@pytest.mark.parametrize("block", [1, 1 << 21])
+def test_the_check_finds_what_a_search_would_find(monkeypatch, block):
+    monkeypatch.setattr(check, "BLOCK_FLOATS", block)
     held, learner = held_out(), JointLearner(RNG.normal(size=(12, 7)).astype(np.float32), 12, 2)
-    queries, database = learner.symbols(held.queries), learner.symbols(held.database)
+    assert len(held.rows) == len(POINTS)
+    queries, database = learner.symbols(held.queries), learner.symbols(POINTS)
     distances = (queries[:, None] != database).sum(axis=2)
     np.testing.assert_array_equal(_ranking.symbol_distances(queries, database), distances)
-    shuffled = np.mean([recall_in_some_order(distances, held.nearest, seed) for seed in range(40)])
-    assert held.quality(queries, database)[0] == pytest.approx(shuffled, abs=0.01)
+    squares = ((held.queries[:, None] - POINTS) ** 2).sum(axis=2)
+    nearest = np.argsort(squares, axis=1)[:, :10]
+    shuffled = np.mean([recall_in_some_order(distances, nearest, seed) for seed in range(40)])
+    seen = squares if block > 1 else squares[:1]
+    similar = squares <= np.quantile(seen, SOURCE.similar_rate)
+    found = held.quality(learner, learner)
+    assert found[0, 0] == pytest.approx(shuffled, abs=0.01)
+    assert found[0, 1] == pytest.approx(_ranking.average_precision(distances, similar), abs=0.01)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def recall_in_some_order(distances, nearest, seed):
@@ -148,6 +158,14 @@ def test_worse_codes_are_replaced_by_those_of_itq(monkeypatch):
     assert np.abs(gram - np.diag(np.diag(gram))).max() < 1e-3 * gram.max()
     ranks = JRSH(n_bytes=4, arity=4, n_steps=5, random_state=0).fit(vectors)
     assert ranks.report().splitlines()[-1] == "ITQ of as many bits is better: take arity 2"
+
+
+def test_as_many_vectors_are_held_out_as_tell_a_hundredth_apart(monkeypatch):
+    seen = []
+    monkeypatch.setattr(jrsh, "take_better", lambda *given: seen.append(given[2]) or np.zeros((2, 2), np.float32))
+    JRSH(8, n_steps=1, random_state=0).fit(raw(12_000))
+    assert len(seen[0].queries) == 1000
+    assert len(seen[0].rows) == 11_000
 
 
 def test_few_vectors_and_labels_are_not_checked():

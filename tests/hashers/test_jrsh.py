@@ -143,16 +143,6 @@ def test_scale_and_position_of_the_data_do_not_matter():
     assert (plain.transform(X) == moved.transform(X * 1024 + 2048)).mean() > 0.98
 
 
-def test_a_stream_of_batches_learns_on():
-    hasher = JRSH(16, 2, n_steps=200, random_state=0, verbose=False)
-    first = hasher.partial_fit(DIGITS[:600]).fingerprint
-    before = precision(hasher)[0]
-    for _ in range(6):
-        hasher.partial_fit(DIGITS[:600])
-    assert hasher.fingerprint != first
-    assert precision(hasher)[0] > before
-
-
 def test_a_stream_does_not_change_its_layout_and_files_do_not_learn_on(tmp_path):
     hasher = JRSH(8, 4, **FAST).partial_fit(X)
     with pytest.raises(InvalidInputError, match="cannot change between batches"):

@@ -25,8 +25,9 @@ from ._joint.check import HeldOut, check_lines, take_better
 from ._joint.data import joint_training
 from ._joint.learner import JointLearner
 from ._joint.lists import MIN_POINTS, NearestLists
-from ._joint.model import JointModel, start_learning
-from ._joint.schedule import MAX_FULL_BATCH, ROTATED, Recipe, Schedule, auto_arity, features_for, recipe_for
+from ._joint.model import JointModel, next_learning, start_learning
+from ._joint.schedule import MAX_FULL_BATCH, PARTIAL_STEPS, ROTATED, Schedule, auto_arity, features_for, recipe_for
+from ._joint.stream import StreamWindow
 from ._joint.targets import objective_for
 from .base import Arrays
 from .parameters import Callback, as_random_state, bits_of, check_callback, feature_names, one_blas_thread, symbols_of
@@ -35,9 +36,6 @@ from .training import Training, new_generator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-PARTIAL_STEPS = 8
-"""``partial_fit`` takes n_steps / 8 steps."""
 
 
 class JRSH(SymbolReport, KernelHasher):
@@ -109,8 +107,8 @@ class JRSH(SymbolReport, KernelHasher):
     balance_ : ndarray (n_symbols, arity)
         Fraction of the training points that have each value of each symbol.
     check_ : ndarray (2, 2) or None
-        Recall of the 10 nearest among 100, and average precision, of up to 500 held-out vectors: with learned codes and
-        with those of ITQ of as many bits. For arity 2, codes are those of ITQ if the learned recall is lower. ``fit``
+        Recall of the 10 nearest among 100, and average precision, of up to 1000 held-out vectors: learned codes and
+        those of ITQ of as many bits. For arity 2, codes are those of ITQ if the learned recall is lower. ``fit``
         without labels makes the check on 2000 vectors or more, for linear features and ``target="ranking"``.
     history_ : dict of lists
         ``step``, ``value`` of the objective, ``average_precision`` of hard codes, ``balance`` (the effective number of
@@ -201,17 +199,16 @@ class JRSH(SymbolReport, KernelHasher):
         return CodeLayout(symbols_of(self.n_symbols, self.n_bits, self.n_bytes, arity), arity)
 
     def _learn(self, training: Training, rng: np.random.RandomState) -> Arrays:
-        self._model = None
-        return self._continue(training, rng, self._layout(training.y), 1)
+        return self._continue(rng, self._layout(training.y), None, training)
 
     @one_blas_thread
     def partial_fit(self, X: Any, y: Any = None, *, similarity: Any = None) -> Self:
         """The hasher itself, after learning from one more batch of vectors.
 
-        The first batch fixes centre, scale, features and arity. Every batch gives the pairs among its own vectors and
-        takes n_steps / 8 steps. The rate of learning restarts with every batch, lower from batch to batch. Batches
-        should be alike and hold a thousand vectors or more. The fingerprint changes: codes that were made before a
-        batch no longer belong to the hasher. A hasher from a file cannot continue to learn.
+        The latest 20 000 vectors, or 2²⁴ numbers, are remembered with their labels. Learning starts anew when they have
+        doubled and none was forgotten; otherwise a batch takes n_steps / 8 further steps on all of them. Larger batches
+        are learned from alone, and so is the first one after ``fit``. Batches should be alike. The fingerprint changes:
+        earlier codes no longer belong to the hasher. A hasher from a file cannot continue to learn.
 
         Parameters
         ----------
@@ -228,24 +225,30 @@ class JRSH(SymbolReport, KernelHasher):
         rng = as_random_state(self.random_state)
         data = self._open(X) if fitted else batches(X, owner=type(self).__name__, sparse=True)
         names = getattr(self, "feature_names_in_", None) if fitted else feature_names(X)
-        if not fitted:
-            self._model = None
-        arrays = self._continue(Training(data, y, similarity), rng, layout, PARTIAL_STEPS)
-        self._adopt(arrays, layout, data.n_features, names)
+        known = next_learning(self._model if fitted else None, Training(data, y, similarity))
+        self._adopt(self._continue(rng, layout, *known), layout, data.n_features, names)
         return self
 
-    def _continue(self, training: Training, rng: np.random.RandomState, layout: CodeLayout, part: int) -> Arrays:
-        """The arrays after n_steps / ``part`` steps of the model so far, or of a new one."""
+    def _continue(
+        self,
+        rng: np.random.RandomState,
+        layout: CodeLayout,
+        model: JointModel | None,
+        training: Training,
+        window: StreamWindow | None = None,
+    ) -> Arrays:
+        """The arrays after n_steps steps of a new model, or n_steps / 8 of a given one; a stream has a window."""
         features = features_for(training, self.features)
         recipe = recipe_for(training, layout.arity, features, self.target)
-        ranked = part == 1 and self.target == "ranking"
+        part, ranked = (1, self.target == "ranking") if model is None else (PARTIAL_STEPS, False)
         joint = joint_training(training, rng, self.max_points, self.n_neighbors, check=ranked and recipe.metric)
         draws, source = new_generator(rng), joint.source
-        if self._model is None:
+        if model is None:
             given = joint, layout, recipe, features, self.n_anchors, rng, draws
-            model, points, posteriors = start_learning(*given, regress=ranked)
+            model, points, posteriors = start_learning(*given, regress=ranked and window is None)
+            model.n_vectors = training.vectors.n_rows
         else:
-            model, points, posteriors = self._model, self._model.points(joint.vectors), None
+            points, posteriors = model.points(joint.vectors), None
         start = model.learner.copy()
         sampler = BatchSampler(source, self.batch_size if len(points) > MAX_FULL_BATCH else MAX_FULL_BATCH, draws)
         radius = self.radius if self.target == "radius" else None
@@ -254,11 +257,13 @@ class JRSH(SymbolReport, KernelHasher):
         if recipe is ROTATED and joint.neighbors is not None and len(points) >= MIN_POINTS:
             lists = NearestLists(points, joint.neighbors, layout.n_symbols, draws)
         unit = joint.spread if recipe.metric else 1.0
-        schedule = self._schedule(recipe, model, part, unit, len(points), full=sampler.full)
+        sizes = self.n_steps, self.noise, unit, part, model.n_steps
+        schedule = Schedule.of(recipe, *sizes, *points.shape, full=sampler.full)
         with FitProgress(schedule.n_steps, "learning", shown=self.verbose) as progress:
             told = self.callback, progress.advance
             self.history_ = model.learner.learn(points, sampler, objective, lists, schedule, draws, *told)
         model.n_steps += schedule.n_steps
+        model.window = StreamWindow(is_complete=False) if window is None else window
         self._model = model
         checked: Arrays = {}
         if joint.held_out is not None and joint.neighbors is not None:
@@ -266,12 +271,6 @@ class JRSH(SymbolReport, KernelHasher):
             held_out = HeldOut.of(model.points(joint.held_out), joint.neighbors, itq.n_symbols, draws)
             checked["check_"] = take_better(model.learner, itq, held_out)
         return model.arrays() | calibration(model, joint.vectors, points, sampler.draw()) | checked
-
-    def _schedule(self, recipe: Recipe, model: JointModel, part: int, unit: float, n: int, *, full: bool) -> Schedule:
-        n_steps = -(-(recipe.n_steps if self.n_steps is None else self.n_steps) // part)
-        rate = (recipe.full_rate if full else recipe.batch_rate) / np.sqrt(model.frame.n_axes)
-        noise = recipe.noise_for(n, model.frame.n_axes) if self.noise is None else self.noise
-        return Schedule.of(recipe, n_steps, rate, noise, unit, model.n_steps)
 
     def report(self) -> str:
         """A table of the learned functions, one line per function, and the check on held-out vectors.

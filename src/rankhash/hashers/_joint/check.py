@@ -14,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _ranking
-from ..._types import F32, I64, U8, Flags
+from ..._types import F32, I64
 from ...similarity import MetricNeighbors
 from .learner import JointLearner
 
 N_NEAREST, N_FIRST = 10, 100
 """Recall is that of the 10 nearest among the first 100."""
 
-MAX_DATABASE = 20_000
-"""Largest number of training points that held-out vectors are compared with."""
+MAX_PAIRS = 1 << 26
+"""Largest number of pairs of a held-out vector and a training point; of more points, a random sample."""
 
 MAX_SCORES = 1 << 26
 """Largest number of scores of the codes of these points, of which there are up to 4 per bit."""
+
+BLOCK_FLOATS = 1 << 21
+"""Entries of a block of distances."""
 
 NAMES = ("recall of the 10 nearest among 100", "average precision")
 """Names of the two measures."""
@@ -33,39 +36,44 @@ NAMES = ("recall of the 10 nearest among 100", "average precision")
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out points as queries, a sample of the training points as the database, and the true neighbours.
-
-    Attributes
-    ----------
-    queries, database : ndarray (m, d), (n, d)
-        The two kinds of points.
-    nearest : ndarray (m, 10)
-        Rows of ``database`` that are nearest to each query.
-    similar : ndarray (m, n)
-        Whether two points are one of the closest pairs, at the rate of similar pairs in the training set.
-    """
+    """Held-out points ``queries`` ``(m, d)``, and the training points ``rows`` of a source as the database."""
 
     queries: F32
-    database: F32
-    nearest: I64
-    similar: Flags
+    source: MetricNeighbors
+    rows: I64
 
     @classmethod
     def of(cls, queries: F32, source: MetricNeighbors, n_bits: int, rng: np.random.Generator) -> HeldOut:
-        """The check of ``queries`` ``(m, d)`` among the points of a source, for codes of ``n_bits`` bits."""
-        size = min(MAX_DATABASE, MAX_SCORES // (4 * n_bits), source.n_points)
-        rows = np.sort(rng.choice(source.n_points, size, replace=False))
-        squares = source.squares_to(queries, rows)
-        nearest = np.argpartition(squares, N_NEAREST, axis=1)[:, :N_NEAREST]
-        n_similar = max(1, round(source.similar_rate * squares.size))
-        radius = np.partition(squares, n_similar - 1, axis=None)[n_similar - 1]
-        return cls(queries, source.vectors[rows], nearest, squares <= radius)
+        """The check of ``queries`` among the points of a source, for codes of ``n_bits`` bits."""
+        size = min(max(N_FIRST, MAX_PAIRS // len(queries)), MAX_SCORES // (4 * n_bits), source.n_points)
+        return cls(queries, source, np.sort(rng.choice(source.n_points, size, replace=False)))
 
-    def quality(self, queries: U8, database: U8) -> F32:
-        """Recall and average precision of the symbols ``(m, n_symbols)`` and ``(n, n_symbols)`` of the two kinds."""
-        distances = _ranking.symbol_distances(queries, database)
-        found = recall(distances, self.nearest, min(N_FIRST, len(database)))
-        return np.array([found, _ranking.average_precision(distances, self.similar)], np.float32)
+    def quality(self, *learners: JointLearner) -> F32:
+        """Recall and average precision ``(k, 2)`` of the codes of each learner.
+
+        The closest pairs are similar, at the rate of similar pairs in the training set, as a block of queries shows it.
+        """
+        database, recalls = self.source.vectors[self.rows], np.zeros(len(learners))
+        symbols = [(learner.symbols(self.queries), learner.symbols(database)) for learner in learners]
+        counts = [np.zeros((2, learner.n_symbols + 1), np.int64) for learner in learners]
+        step, radius = max(1, BLOCK_FLOATS // len(self.rows)), None
+        for start in range(0, len(self.queries), step):
+            block = slice(start, start + step)
+            squares = self.source.squares_to(self.queries[block], self.rows)
+            radius = self._radius(squares) if radius is None else radius
+            nearest = np.argpartition(squares, N_NEAREST, axis=1)[:, :N_NEAREST]
+            similar = squares <= radius
+            for place, (queries, others) in enumerate(symbols):
+                distances = _ranking.symbol_distances(queries[block], others)
+                recalls[place] += len(squares) * recall(distances, nearest, min(N_FIRST, len(database)))
+                for kind, chosen in enumerate((distances.ravel(), distances[similar])):
+                    counts[place][kind] += np.bincount(chosen, minlength=counts[place].shape[1])
+        precision = [_ranking.area(*_ranking.curve(*count)) for count in counts]
+        return np.stack([recalls / len(self.queries), precision], axis=1).astype(np.float32)
+
+    def _radius(self, squares: F32) -> float:
+        n_similar = max(1, round(self.source.similar_rate * squares.size))
+        return float(np.partition(squares, n_similar - 1, axis=None)[n_similar - 1])
 
 
 def take_better(learner: JointLearner, itq: JointLearner, held_out: HeldOut) -> F32:
@@ -73,8 +81,7 @@ def take_better(learner: JointLearner, itq: JointLearner, held_out: HeldOut) -> 
 
     A learner of arity 2 takes the projections of ITQ if its own recall is lower.
     """
-    kinds = held_out.queries, held_out.database
-    quality = np.stack([held_out.quality(*(codes.symbols(points) for points in kinds)) for codes in (learner, itq)])
+    quality = held_out.quality(learner, itq)
     if learner.arity == 2 and quality[0, 0] < quality[1, 0]:
         learner.weights = itq.weights
     return quality

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,21 +12,32 @@ from ...codes import CodeLayout
 from ...similarity import ClassLabels
 from .._features.anchors import GAMMA, RIDGE, RBFAnchors
 from ..base import Arrays
+from ..training import Training
 from .data import JointTraining
 from .frame import Frame, measure_frame
 from .learner import JointLearner
 from .posteriors import class_indicators, class_posteriors
 from .schedule import CLASS_GAMMA, CLASSES, REGRESSED_GAMMAS, ROTATED, TRAINING_WEIGHT, Recipe, anchors_for, ridge_for
+from .stream import StreamWindow
+
+GROWTH = 2
+"""Learning from a stream starts anew with this many times as many vectors."""
 
 
 @dataclass
 class JointModel:
-    """The state that ``partial_fit`` continues from: frame, RBF features or None, projections, number of steps."""
+    """The state that ``partial_fit`` continues from.
+
+    It has a frame, RBF features or None, projections, the number of steps so far, the number of vectors that it started
+    from, and the vectors of a stream that are remembered.
+    """
 
     frame: Frame
     rbf: RBFAnchors | None
     learner: JointLearner
     n_steps: int = 0
+    n_vectors: int = 0
+    window: StreamWindow = field(default_factory=StreamWindow)
 
     def points(self, vectors: F32) -> F32:
         """The input ``(n, k)`` of the projections for vectors ``(n, d)``."""
@@ -39,6 +51,15 @@ class JointModel:
             return {"projections_": projections, "bias_": bias, "center_": self.frame.center}
         arrays = {"projections_": self.rbf.kernel_weights(projections), "bias_": bias, "center_": self.rbf.mean_}
         return arrays | {"anchors_": self.rbf.anchors_, "scale_": self.rbf.scale_}
+
+
+def next_learning(model: JointModel | None, batch: Training) -> tuple[JointModel | None, Training, StreamWindow]:
+    """The model that a batch of a stream goes on with, None to start anew; what is learned from; what is remembered."""
+    window = StreamWindow() if model is None else copy(model.window)
+    training = window.add(batch)
+    if model is not None and window.is_complete and training.vectors.n_rows >= GROWTH * model.n_vectors:
+        model = None
+    return model, training, window
 
 
 def new_model(

@@ -11,10 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..training import Training
 
 MAX_FULL_BATCH = 1500
 """Training sets up to this size are used whole in every step."""
+
+PARTIAL_STEPS = 8
+"""A batch of a stream that goes on with a model takes n_steps / 8 steps."""
 
 MAX_SCARCE_NOISE = 0.7
 """Upper limit of the noise that follows from the number of points."""
@@ -166,10 +171,28 @@ class Schedule:
     first_step: int = 0
 
     @classmethod
-    def of(cls, recipe: Recipe, n_steps: int, rate: float, noise: float, unit: float, first_step: int) -> Schedule:
-        """The schedule of a recipe whose unit u is ``unit``."""
+    def of(
+        cls,
+        recipe: Recipe,
+        n_steps: int | None,
+        noise: float | None,
+        unit: float,
+        part: int,
+        first_step: int,
+        n_points: int,
+        n_features: int,
+        *,
+        full: bool,
+    ) -> Schedule:
+        """The schedule of n_steps / ``part`` steps of a recipe whose unit u is ``unit``; None takes the recipe's own.
+
+        ``full`` tells whether a step uses all points.
+        """
+        steps = -(-(recipe.n_steps if n_steps is None else n_steps) // part)
+        rate = (recipe.full_rate if full else recipe.batch_rate) / np.sqrt(n_features)
+        spread = (recipe.noise_for(n_points, n_features) if noise is None else noise) * unit
         first, last = recipe.sharpness
-        return cls(n_steps, rate, noise * unit, (first / unit, last / unit), recipe.unit_rows, first_step)
+        return cls(steps, rate, spread, (first / unit, last / unit), recipe.unit_rows, first_step)
 
     def progress(self, step: int) -> float:
         """From 0 at the first step to 1 after the last one."""
