@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from statistics import mean, pstdev
+from statistics import mean
 
 from drawing.markdown import SETS, heading, line, spread, with_origin
 from harness.results import Facts, Results
@@ -149,13 +149,8 @@ def classes(results: Results) -> str:
         for method in sorted(results.values_of("method"), key=str.lower):
             cells = [results.having(set=name, method=method, bits=bits) for bits in CLASS_BITS]
             if any(cells):
-                lines.append(line(method, (_mean_and_deviation([row["map"] for row in cell]) for cell in cells)))
+                lines.append(line(method, (spread([row["map"] for row in cell]) for cell in cells)))
     return with_origin(lines[1:], results, "one thread")
-
-
-def _mean_and_deviation(values: list[float]) -> str:
-    shown = f"{mean(values):.3f}" if values else "–"
-    return f"{shown} ± {pstdev(values):.3f}" if len(values) > 1 else shown
 
 
 def few_labels(results: Results) -> str:
@@ -168,7 +163,7 @@ def few_labels(results: Results) -> str:
             for bits in CLASS_BITS:
                 for method in ("JRSH", "SDH"):
                     found = results.having(set=name, method=method, bits=bits)
-                    cells.append(_mean_and_deviation([row[place] for row in found]))
+                    cells.append(spread([row[place] for row in found]))
             lines.append(line(FEW.get(name, name), cells))
     return with_origin(lines[1:], results, "one thread")
 
