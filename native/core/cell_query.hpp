@@ -1,7 +1,5 @@
 // One query's way through the cells: rank them, scan the best in any order, re-rank what was found.
 //
-// One class, though a long one: every step works on the same buffers of the query.
-//
 // Which codes become candidates does not depend on the order of the cells: they are those up to the lowest level that
 // holds enough of them.
 #pragma once
@@ -9,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/aligned.hpp"
 #include "core/cell_ranking.hpp"
+#include "core/cell_tables.hpp"
 #include "core/tiles.hpp"
 
 namespace rankhash {
@@ -31,12 +29,12 @@ class CellQuery {
         search_(search),
         kernels_(active_kernels()),
         ranking_(cells, search),
-        bytes_(cells.offsets ? table_bytes() : 0) {}
+        tables_(cells) {}
 
   // Chooses the cells.
   void begin(const CellQueryInput& input, const CellRoom& room) {
     input_ = input;
-    shared_.clear();
+    tables_.begin(input.tables);
     ranking_.rank(input.point, input.scores, room);
     n_candidates_ = ranking_.n_candidates();
     choose_scale();
@@ -45,9 +43,21 @@ class CellQuery {
 
   const std::vector<Probe>& probes() const { return ranking_.probes(); }
 
-  // False if the last candidate is nearer than √slack times the k-th nearest vector: more of them may be needed.
+  // Puts the candidates in order, and begins to read their rows.
+  void prepare() {
+    order_candidates();
+    const RowDistances distance(rows_, cells_.metric, input_.query);
+    for (size_t i = 0; rows_.size && i < std::min(kAhead, candidates_.size()); ++i)
+      distance.prefetch(cells_.rows[candidates_[i].place]);
+  }
+
+  // The answer, after prepare(). False if the last candidate is nearer than √slack times the k-th nearest vector: more
+  // of them may be needed.
   bool finish(int64_t* ids, float* distances) {
-    rerank(ids, distances);
+    stats_.hits += found_.size();
+    HeapTopK<float> nearest(search_.k, std::numeric_limits<float>::infinity());
+    rows_.size ? by_rows(nearest) : by_codes(nearest);
+    write_row(nearest.finish(), search_.k, ids, distances);
     return !ran_out_;
   }
 
@@ -61,6 +71,7 @@ class CellQuery {
   static constexpr int kBuckets = 512;         // of levels
   static constexpr int kLevelsPerSymbol = 16;  // of the limit, on average: a quarter of the highest entry
   static constexpr int kFewSymbols = 16;       // fewer may have entries near the limit, which must fit
+  static constexpr size_t kAhead = 8;          // candidates whose rows are read while one is compared
 
   // ---- distances of codes as levels -------------------------------------------------------------------------------
 
@@ -71,10 +82,6 @@ class CellQuery {
     if (ranking_.keys_are_precise()) return std::max(probe.key + ranking_.square(), 0.0f);
     const float* center = cells_.centers + static_cast<int64_t>(probe.cell) * cells_.depth;
     return kernels_.squared_distance[kFloat32](input_.point, center, cells_.depth, 1);
-  }
-
-  const float* offsets_of(int cell) const {
-    return cells_.offsets ? cells_.offsets + static_cast<int64_t>(cell) * cells_.n_symbols * kPanel : nullptr;
   }
 
   // level = (distance - base) · scale. First so coarse that every sum of the first cells fits, to see where the limit
@@ -127,27 +134,9 @@ class CellQuery {
 
   // The smallest and the largest distance that a code of the cell can have.
   std::pair<float, float> range_of(const Probe& probe) {
-    const int cell = probe.cell;
-    const float distance = distance_to(probe) + low_of(cell);
-    const auto [low, high] = cells_.offsets ? range_of_tables(offsets_of(cell), cells_.scales[cell])
-                                            : std::pair(shared_tables(cell).low, shared_tables(cell).high);
+    const float distance = distance_to(probe);
+    const auto [low, high] = tables_.range(probe.cell);
     return {distance + low, distance + high};
-  }
-
-  // The smallest and the largest sum of factor · tables + offsets.
-  std::pair<float, float> range_of_tables(const float* offsets, float factor) const {
-    float low = 0, high = 0;
-    for (int s = 0; s < cells_.n_symbols; ++s) {
-      float least = std::numeric_limits<float>::infinity(), most = -least;
-      for (int v = s * kPanel; v < (s + 1) * kPanel; ++v) {
-        const float value = factor * input_.tables[v] + (offsets ? offsets[v] : 0.0f);
-        least = std::min(least, value);
-        most = std::max(most, value);
-      }
-      low += least;
-      high += most;
-    }
-    return {low, high};
   }
 
   void reset() {
@@ -169,23 +158,22 @@ class CellQuery {
     const uint8_t* block = block_of(cell);
     const int64_t bytes = static_cast<int64_t>(n_blocks(cell)) * cells_.n_pairs() * kCellBlock;
     for (int64_t at = 0; at < std::min<int64_t>(bytes, 4096); at += 64) __builtin_prefetch(block + at);
-    const char* offsets = reinterpret_cast<const char*>(offsets_of(cell));
-    for (int at = 0; offsets && at < cells_.n_symbols * kPanel * 4; at += 64) __builtin_prefetch(offsets + at);
+    tables_.prefetch(cell);
   }
 
   void scan(const Probe& probe) {
     const int cell = probe.cell;
     if (!cells_.sizes[cell]) return;
-    const auto [tables, least] = tables_of(cell);
-    const float start = std::max((distance_to(probe) + low_of(cell) + least - base_) * scale_ + 0.5f, 0.0f);
+    const CellTables::Levels levels = tables_.levels(cell, scale_);
+    const float start = std::max((distance_to(probe) + levels.least - base_) * scale_ + 0.5f, 0.0f);
     if (!(start < static_cast<float>(limit() + 1))) return;
     const int used = cells_.sizes[cell] % kCellBlock;
     CellTask task{block_of(cell),
-                  tables,
+                  levels.bytes,
                   n_blocks(cell),
                   cells_.n_symbols / 2,
                   cells_.lows != nullptr,
-                  correction_factor(cell),
+                  levels.factor,
                   used ? (1u << used) - 1 : ~0u,
                   static_cast<uint16_t>(start),
                   static_cast<uint16_t>(limit()),
@@ -201,73 +189,34 @@ class CellQuery {
   }
 
  private:
-  size_t table_bytes() const { return static_cast<size_t>(cells_.n_symbols + 3) / 4 * 4 * 2 * kPanel; }
-
-  // A cell's tables as levels, and the distance that level 0 of all of them stands for, beside that of the centroid.
-  std::pair<const uint8_t*, float> tables_of(int cell) {
-    if (cells_.offsets) {
-      const float least = kernels_.level_tables(input_.tables, offsets_of(cell), cells_.scales[cell], scale_,
-                                                cells_.n_symbols, bytes_.data());
-      return {bytes_.data(), least};
-    }
-    SharedTables& tables = shared_tables(cell);
-    if (tables.scale != scale_) fill(tables);
-    return {tables.bytes.data(), tables.least};
-  }
-
-  // Levels that a correction adds, in 256ths per unit of its byte.
-  uint16_t correction_factor(int cell) const {
-    return static_cast<uint16_t>(std::min(step_of(cell) * scale_ * 256 + 0.5f, 65535.0f));
-  }
-  float low_of(int cell) const { return cells_.lows ? cells_.lows[cell] : 0.0f; }
-  float step_of(int cell) const { return cells_.steps ? cells_.steps[cell] : 0.0f; }
-
-  struct SharedTables {
-    float factor, step;  // of the cells
-    float low, high;     // the smallest and the largest sum of entries
-    float scale, least;  // of the levels, and the sum that level 0 stands for
-    AlignedVector<uint8_t> bytes;
-  };
-
-  SharedTables& shared_tables(int cell) {
-    const float factor = cells_.scales[cell], step = step_of(cell);
-    for (SharedTables& known : shared_)
-      if (known.factor == factor && known.step == step) return known;
-    const auto [low, high] = range_of_tables(nullptr, factor);
-    shared_.push_back({factor, step, low, high + 255 * step, 0, 0, AlignedVector<uint8_t>(table_bytes())});
-    return shared_.back();
-  }
-
-  void fill(SharedTables& tables) const {
-    tables.least =
-        kernels_.level_tables(input_.tables, nullptr, tables.factor, scale_, cells_.n_symbols, tables.bytes.data());
-    tables.scale = scale_;
-  }
-
   // The limit is the lowest bucket up to which there are n_candidates_ codes.
   uint16_t take(int block, uint32_t hits, const uint16_t* levels) {
     const int64_t place = first_place_ + block * kCellBlock;
+    if (search_.passing) hits = passing_of(hits, place);
+    const int n_hits = std::popcount(hits);
+    n_below_ += n_hits;
+    if (!counting_) found_.resize(found_.size() + n_hits);
+    Candidate* next = counting_ ? nullptr : found_.data() + found_.size() - n_hits;
     for (; hits; hits &= hits - 1) {
       const int i = std::countr_zero(hits);
-      if (search_.passing && !passes(search_.passing, cells_.rows[place + i])) continue;
       const int bucket = levels[i % 2 * (kCellBlock / 2) + i / 2] >> shift_;
       ++counts_[bucket];
-      ++n_below_;
-      if (!counting_) found_.push_back({static_cast<uint32_t>(place + i), static_cast<uint16_t>(bucket)});
+      if (!counting_) *next++ = {static_cast<uint32_t>(place + i), static_cast<uint16_t>(bucket)};
     }
     while (limit_ && n_below_ - counts_[limit_] >= n_candidates_) n_below_ -= counts_[limit_--];
     return static_cast<uint16_t>(limit());
   }
 
-  // ---- candidates -------------------------------------------------------------------------------------------------
-
-  void rerank(int64_t* ids, float* distances) {
-    stats_.hits += found_.size();
-    HeapTopK<float> nearest(search_.k, std::numeric_limits<float>::infinity());
-    order_candidates();
-    rows_.size ? by_rows(nearest) : by_codes(nearest);
-    write_row(nearest.finish(), search_.k, ids, distances);
+  uint32_t passing_of(uint32_t hits, int64_t place) const {
+    uint32_t passing = 0;
+    for (; hits; hits &= hits - 1) {
+      const int i = std::countr_zero(hits);
+      passing |= uint32_t{passes(search_.passing, cells_.rows[place + i])} << i;
+    }
+    return passing;
   }
+
+  // ---- candidates -------------------------------------------------------------------------------------------------
 
   // The candidates in the order of their buckets: a counting sort, for which the counts are known.
   void order_candidates() {
@@ -281,11 +230,9 @@ class CellQuery {
   // Nearest codes first, until codes are so much farther than the k-th nearest vector so far that no other one can be
   // expected among the nearest.
   void by_rows(HeapTopK<float>& nearest) {
-    constexpr size_t kAhead = 8;
     const RowDistances distance(rows_, cells_.metric, input_.query);
     const size_t n = candidates_.size();
     const bool stops = std::isfinite(search_.slack);
-    for (size_t i = 0; i < std::min(kAhead, n); ++i) distance.prefetch(cells_.rows[candidates_[i].place]);
     size_t i = 0;
     for (; i < n; ++i) {
       if (stops && away_of(candidates_[i]) > search_.slack * nearest.limit()) break;
@@ -311,14 +258,7 @@ class CellQuery {
       const Probe& probe = probe_of(candidate.place);
       const uint8_t* block = cells_.blocks + int64_t{candidate.place} / kCellBlock * cells_.n_pairs() * kCellBlock;
       const uint8_t* pairs = block + candidate.place % kCellBlock;
-      const float scale = cells_.scales[probe.cell];
-      const float* offsets = offsets_of(probe.cell);
-      float sum = distance_to(probe) + low_of(probe.cell);
-      if (cells_.lows) sum += step_of(probe.cell) * pairs[cells_.n_symbols / 2 * kCellBlock];
-      for (int s = 0; s < cells_.n_symbols; ++s) {
-        const int entry = s * kPanel + (pairs[s / 2 * kCellBlock] >> (s % 2 * 4) & 15);
-        sum += scale * input_.tables[entry] + (offsets ? offsets[entry] : 0.0f);
-      }
+      float sum = distance_to(probe) + tables_.sum(probe.cell, pairs);
       if (cells_.metric == Metric::kSquaredEuclidean) sum = std::max(sum, 0.0f);
       const int64_t row = cells_.rows[candidate.place];
       if (sum <= nearest.limit()) nearest.push(sum, ids_[row]);
@@ -340,17 +280,16 @@ class CellQuery {
   const CellSearch& search_;
   const Kernels& kernels_;
   CellRanking ranking_;
+  CellTables tables_;
   int64_t n_candidates_ = 0;
   CellQueryInput input_{};
   float base_ = 0, scale_ = 0;
-  AlignedVector<uint8_t> bytes_;      // the tables of a cell as levels
-  std::vector<SharedTables> shared_;  // those of all cells of a scale, if cells have no offsets
-  int64_t first_place_ = 0;           // of the cell that is scanned
-  bool counting_ = false;             // hits are counted only
-  bool ran_out_ = false;              // of candidates
-  int shift_ = 0;                     // a bucket has 2^shift_ levels
-  int limit_ = kBuckets - 1;          // the last bucket of candidates
-  int64_t n_below_ = 0;               // codes found in buckets up to limit_
+  int64_t first_place_ = 0;   // of the cell that is scanned
+  bool counting_ = false;     // hits are counted only
+  bool ran_out_ = false;      // of candidates
+  int shift_ = 0;             // a bucket has 2^shift_ levels
+  int limit_ = kBuckets - 1;  // the last bucket of candidates
+  int64_t n_below_ = 0;       // codes found in buckets up to limit_
   int32_t counts_[kBuckets] = {};
   std::vector<Candidate> found_, candidates_;
   CellStats stats_;

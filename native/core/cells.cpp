@@ -13,6 +13,24 @@ constexpr int kMoreTimes = 2, kMoreCandidates = 4;  // searches again, with so m
 
 int64_t panels_of(int64_t rows) { return (rows + kPanel - 1) / kPanel; }
 
+// What the queries of a tile share. A thread keeps it for its next tile: new memory would be filled with zeros first.
+struct TileRoom {
+  AlignedVector<float> scores, tables, along;
+  std::vector<float> keys;
+  std::vector<int32_t> places;
+
+  void fit(const CellsView& cells, int64_t count) {
+    const auto hold = [](auto& room, int64_t size) {
+      if (static_cast<int64_t>(room.size()) < size) room.resize(size);
+    };
+    hold(scores, count * panels_of(cells.n_cells) * kPanel);
+    hold(tables, count * cells.n_symbols * kPanel);
+    hold(along, count * cells.n_axes);
+    hold(keys, cells.n_cells);
+    hold(places, cells.n_cells + 32);
+  }
+};
+
 struct Visit {
   int cell;
   int query;
@@ -20,16 +38,15 @@ struct Visit {
 };
 
 // Products of queries with all rows of the decoder, kPanel per symbol, from their products with the axes.
-void fill_tables(const CellsView& cells, const float* points, int64_t count, float* tables) {
+void fill_tables(const CellsView& cells, const float* points, int64_t count, float* along, float* tables) {
   const Kernels& kernels = active_kernels();
   const int64_t width = cells.n_axes, table = static_cast<int64_t>(cells.n_symbols) * kPanel;
-  AlignedVector<float> along(count * width);
-  kernels.panel_dots(cells.axes, panels_of(width), cells.depth, points, count, along.data(), width);
+  kernels.panel_dots(cells.axes, panels_of(width), cells.depth, points, count, along, width);
   for (int64_t q = 0; q < count; ++q)
     for (int s = 0; s < cells.n_symbols; ++s) {
       const int first = cells.first_axis[s];
       kernels.panel_dots(cells.decoder + static_cast<int64_t>(first) * kPanel, 1, cells.first_axis[s + 1] - first,
-                         along.data() + q * width + first, 1, tables + q * table + s * kPanel, kPanel);
+                         along + q * width + first, 1, tables + q * table + s * kPanel, kPanel);
     }
 }
 
@@ -72,22 +89,23 @@ CellStats search_cells(const CellsView& cells, const RowsView& rows, const RowId
   parallel_for(n_tiles, search.n_threads, [&](int64_t t) {
     const int64_t first = t * tile, count = std::min(tile, n - first);
     const int64_t width = panels_of(cells.n_cells) * kPanel, table = static_cast<int64_t>(cells.n_symbols) * kPanel;
-    AlignedVector<float> scores(count * width), tables(count * table);
+    static thread_local TileRoom room;
+    room.fit(cells, count);
     const float* tile_points = points + first * cells.depth;
     active_kernels().panel_dots(cells.centroids, panels_of(cells.n_cells), cells.depth, tile_points, count,
-                                scores.data(), width);
-    fill_tables(cells, tile_points, count, tables.data());
+                                room.scores.data(), width);
+    fill_tables(cells, tile_points, count, room.along.data(), room.tables.data());
     std::vector<CellQuery> tile_of_queries(count, CellQuery(cells, rows, ids, search));
-    std::vector<float> keys(cells.n_cells);
-    std::vector<int32_t> places(cells.n_cells + 32);
     const auto begin = [&](CellQuery& query, int64_t q) {
-      query.begin({tile_points + q * cells.depth, queries + (first + q) * cells.depth, scores.data() + q * width,
-                   tables.data() + q * table},
-                  {keys.data(), places.data()});
+      query.begin({tile_points + q * cells.depth, queries + (first + q) * cells.depth, room.scores.data() + q * width,
+                   room.tables.data() + q * table},
+                  {room.keys.data(), room.places.data()});
     };
     for (int64_t q = 0; q < count; ++q) begin(tile_of_queries[q], q);
     scan_by_cell(tile_of_queries, cells.n_cells);
+    tile_of_queries[0].prepare();
     for (int64_t q = 0; q < count; ++q) {
+      if (q + 1 < count) tile_of_queries[q + 1].prepare();
       int64_t* found = out_ids + (first + q) * search.k;
       float* distances = out_distances + (first + q) * search.k;
       bool enough = tile_of_queries[q].finish(found, distances);
@@ -98,6 +116,7 @@ CellStats search_cells(const CellsView& cells, const RowsView& rows, const RowId
         CellQuery again(cells, rows, ids, wider);
         begin(again, q);
         scan_alone(again);
+        again.prepare();
         enough = again.finish(found, distances);
         stats[t] += again.stats();
       }
