@@ -198,6 +198,35 @@ def test_a_run_that_finds_nothing_counts_0():
     assert found[SPREAD] == "does not hold"
 
 
+@pytest.mark.parametrize(("more", "verdict"), [(0.5, "does not hold"), (20, "holds")])
+def test_spreads_that_hardly_differ_are_ties(more, verdict):
+    rows = rows_of(QUALITY)
+    for one in rows:
+        one["hits"][0] = 900 - (one["seed"] % 2) * (10 + more * (one["method"] == "WTA"))
+    assert verdicts(rows)[SPREAD] == verdict
+
+
+AGREE = "The nearest codes tell the same about the methods as look-ups do."
+
+
+@pytest.mark.parametrize(("step", "verdict"), [(0.05, "holds"), (-0.05, "does not hold"), (-0.0001, "does not hold")])
+def test_nearest_codes_and_look_ups_agree_if_pairs_of_methods_have_the_same_leader(step, verdict):
+    rows = rows_of(QUALITY)
+    places = {name: place for place, name in enumerate(("LSH", "SpectralHashing", "WTA", "MLH", "RSH", "SRSH"))}
+    for one in rows:
+        if one["method"] in places:
+            one["hits"][0] = 500 + 1000 * step * places[one["method"]] + one["seed"]
+    assert verdicts(rows)[AGREE] == verdict
+
+
+def test_ties_in_look_ups_do_not_count_against_their_agreement_with_nearest_codes():
+    rows = rows_of(QUALITY)
+    for one in rows:
+        if one["method"] != "LSH":  # precision saturates, in the opposite order, for all but one
+            one["hits"][0] = 1000 - one["precision_at"]["50"] / 10
+    assert verdicts(rows)[AGREE] == "holds"
+
+
 @pytest.mark.parametrize(
     ("method", "field", "value", "says"),
     [

@@ -83,7 +83,7 @@ CLAIMS = (
     Claim(
         "So WTA's precision varies much from run to run; that of RSH and SRSH varies less.",
         LOOK_UPS,
-        "WTA has the largest standard deviation in three quarters of the tests from 24 on in which one is above .001",
+        "WTA has the largest standard deviation in three quarters of the tests from 24 on that are no ties",
         tests.spread,
     ),
     Claim(
@@ -101,8 +101,8 @@ CLAIMS = (
     Claim(
         "The nearest codes tell the same about the methods as look-ups do.",
         "Results, last two figures",
-        "the mean rank correlation of the six methods by the 50 nearest and by look-ups within R = 2 is .5 or more;"
-        " precision is rounded to .001",
+        "of two methods of which one leads among the 50 nearest and one in look-ups within R = 2, it is the same one in"
+        " three quarters of the cases",
         tests.agree,
     ),
     Claim(

@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 import learning_oracles
 from rankhash import RSH, SRSH
 from rankhash.errors import InvalidInputError
+from rankhash.hashers import rsh as rsh_module
 from rankhash.hashers import training as training_module
 from rankhash.hashers._pairwise import boosting as boosting_module
 from rankhash.hashers._pairwise import rank_function
@@ -76,6 +77,49 @@ def test_srsh_takes_the_steps_of_algorithm_2(seed, arity, sampling):
         assert member.error == pytest.approx(errors[function], rel=1e-9)
     assert np.ptp(boosting._alpha) > 0.1
     assert boosting._alpha.sum() == pytest.approx(len(pool.pairs))
+
+
+LITERAL = {"max_pairs": 300, "tol": 0.0, "n_neighbors": 8, "random_state": 3, "rho": 0.7, "lam": 0.9}
+"""Without a tolerance, a function sees all the pairs that it picks."""
+
+
+def recorded(monkeypatch, place, name):
+    """The arguments of all calls of a function, which is called as before."""
+    calls, original = [], getattr(place, name)
+    monkeypatch.setattr(place, name, lambda *given: (calls.append(given), original(*given))[1])
+    return calls
+
+
+def learned_rows(hasher, start):
+    """The projections of a fitted hasher in the units of learning, with as many columns as the start."""
+    rows = (hasher.projections_ * hasher.scale_).reshape(hasher.n_symbols, hasher.arity, -1)
+    return np.pad(rows, ((0, 0), (0, 0), (0, start.shape[1] - rows.shape[2])))
+
+
+def test_a_fit_of_rsh_is_algorithm_1(monkeypatch):
+    calls = recorded(monkeypatch, rsh_module, "learn_function")
+    hasher = RSH(5, 3, update="paper", learning_rate=0.05, **LITERAL).fit(X)
+    assert len(calls) == 5
+    for row, (x, pairs, labels, start, _) in zip(learned_rows(hasher, calls[0][3]), calls, strict=True):
+        (expected,) = learning_oracles.algorithm_1(x, pairs, labels, [range(300)], [start], 0.7, 0.9, 0.05)
+        assert len(pairs) == 300
+        np.testing.assert_allclose(row, expected, atol=1e-4)
+        assert not np.allclose(row, start, atol=1e-2)
+
+
+@pytest.mark.parametrize("update", ["paper", "paper-sampling"])
+def test_a_fit_of_srsh_is_algorithm_2(monkeypatch, update):
+    calls = recorded(monkeypatch, PaperBoosting, "learn")
+    hasher = SRSH(5, 3, update=update, learning_rate=0.05, **LITERAL).fit(X)
+    pool, starts, picked = calls[0][1], [call[3] for call in calls], [call[2] for call in calls]
+    learned, errors, _ = learning_oracles.algorithm_2(
+        pool.x, pool.pairs, pool.labels, picked, starts, 0.7, 0.9, 0.05, on_step=update == "paper"
+    )
+    assert [len(picks) for picks in picked] == [300] * 5
+    np.testing.assert_allclose(learned_rows(hasher, starts[0]), learned, atol=1e-3)
+    np.testing.assert_allclose(hasher.errors_, errors, rtol=1e-5)
+    thetas = np.log((1 - np.array(errors)) / errors)
+    np.testing.assert_allclose(hasher.weights_, np.maximum(thetas, boosting_module.MIN_WEIGHT), rtol=1e-4)
 
 
 def test_only_the_ratios_of_losses_start_and_rate_matter():
