@@ -18,8 +18,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#5
 DASHES = ("solid", "dash", "dot", "dashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "pentagon", "star", "cross")
 AXIS_TITLES = {"symbols": "symbols per code", "bits": "bits per code"}
-FIGURES = ("ap", "recall", "ball2", "ball3", "at50", "at100", "map")
-"""The paper's six groups of figures, and the mean average precision over queries."""
+FIGURES = ("ap", "recall", "pooled2", "pooled3", "at50", "at100", "ball2", "ball3", "map")
+"""The paper's six groups of figures, and then look-ups and average precision as means over queries."""
 
 LEARNING = {
     "value": ("Objective by training step", "objective"),

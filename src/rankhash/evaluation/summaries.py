@@ -44,8 +44,12 @@ def kept_with_noise(row: Row) -> float | None:
 
 METRICS: dict[str, Metric] = {
     "ap": Metric("Average precision", lambda row: row["ap"], short="AP"),
-    "ball2": Metric("Precision within radius 2", lambda row: row["ball"]["2"]["zero"], short="P(R=2)"),
-    "ball3": Metric("Precision within radius 3", lambda row: row["ball"]["3"]["zero"], short="P(R=3)"),
+    "ball2": Metric(
+        "Precision within radius 2, mean over queries", lambda row: row["ball"]["2"]["zero"], short="P(R=2)"
+    ),
+    "ball3": Metric(
+        "Precision within radius 3, mean over queries", lambda row: row["ball"]["3"]["zero"], short="P(R=3)"
+    ),
     "at50": Metric("Precision of the 50 nearest", lambda row: row["precision_at"].get("50"), short="P@50"),
     "at100": Metric("Precision of the 100 nearest", lambda row: row["precision_at"].get("100"), short="P@100"),
     "map": Metric("Mean average precision (queries)", lambda row: row["map"], short="mAP"),
@@ -54,8 +58,12 @@ METRICS: dict[str, Metric] = {
     "empty3": Metric("Queries with nothing within radius 3", lambda row: row["ball"]["3"]["empty"], short="empty R=3"),
     "left2": Metric("Precision within radius 2, empty balls left out", lambda row: row["ball"]["2"]["leave_out"]),
     "left3": Metric("Precision within radius 3, empty balls left out", lambda row: row["ball"]["3"]["leave_out"]),
-    "pooled2": Metric("Precision within radius 2, all pairs pooled", lambda row: pooled_precision(row, 2)),
-    "pooled3": Metric("Precision within radius 3, all pairs pooled", lambda row: pooled_precision(row, 3)),
+    "pooled2": Metric(
+        "Precision within radius 2, all pairs pooled", lambda row: pooled_precision(row, 2), short="P(R=2)"
+    ),
+    "pooled3": Metric(
+        "Precision within radius 3, all pairs pooled", lambda row: pooled_precision(row, 3), short="P(R=3)"
+    ),
     "none2": Metric("Runs with nothing within radius 2 (fraction)", lambda row: finds_nothing(row, 2)),
     "none3": Metric("Runs with nothing within radius 3 (fraction)", lambda row: finds_nothing(row, 3)),
     "weighted": Metric("Average precision of the weighted distance", lambda row: row.get("weighted_ap")),
