@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmark_scripts import ORIGIN, drawn, keep, run_script
+from drawing import reproduced
 from drawing.scale import BILLION_COLUMNS
 from harness.ratios import lines_of
 from harness.results import Row, read_results
+from rankhash.evaluation.store import Store
 
 
 def fabricated(ours: list[float], theirs: list[float], *, agree: bool = True) -> Row:
@@ -112,6 +114,14 @@ def test_the_scale_run_is_drawn_with_what_was_not_reached(page: Path) -> None:
     assert "| a single exact query by scan | 61.5 ms (not reached) | ≤ 60 ms |" in text
     assert "| 256 queries, × FAISS one-hot | 61.5 | ≥ 6 |" in text
     assert "Tables and scan disagreed" in text
+
+
+def test_a_run_that_was_repeated_counts_once(tmp_path: Path) -> None:
+    store, settings = Store(tmp_path), {"truth": "neighbors"}
+    known = {"set": "mnist", "method": "LSH", "n_symbols": 16, "arity": 2, "bits": 16, "tuned_for": None}
+    for seed, ap in ((100, 0.9), (100, 0.2), (101, 0.4)):
+        store.add(known | {"seed": seed, "ap": ap, "settings": settings, "origin": {"commit": "0123"}})
+    assert "| LSH | – | 0.300 ± 0.141 |" in reproduced.neighbours(reproduced.Runs(tmp_path))
 
 
 def test_a_billion_codes_are_drawn(page: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from drawing.markdown import SETS, heading, line, spread
 from harness.results import Facts
+from rankhash.evaluation.store import identity, read_lines
 from rankhash.evaluation.summaries import pooled_precision
 
 BITS = (8, 16, 32, 64, 128)
@@ -27,10 +27,10 @@ class Runs:
         self.folder = folder
 
     def of(self, name: str, method: str) -> list[Facts]:
-        """The runs of a method on a set."""
+        """The runs of a method on a set; of repeated runs only the last."""
         path = self.folder / name / f"{re.sub(r'[^A-Za-z0-9]+', '-', method)}.jsonl"
-        rows = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-        return [row for row in rows if row["tuned_for"] is None and row["settings"]["truth"] == "neighbors"]
+        rows = {identity(row): row for row in read_lines(path)} if path.exists() else {}
+        return [row for row in rows.values() if row["tuned_for"] is None and row["settings"]["truth"] == "neighbors"]
 
     @property
     def methods(self) -> list[str]:
