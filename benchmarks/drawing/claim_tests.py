@@ -228,7 +228,7 @@ def agree(case: Case) -> Answer:
     pooled, queries = same("pooled2"), same("ball2")
     shown = f"for {sum(pooled)} of {len(pooled)} pairs, by queries for {sum(queries)} of {len(queries)}"
     bare = f"{correlation('pooled2'):.2f}, by queries {correlation('ball2'):.2f}"
-    return mostly(pooled), f"{shown}; rank correlation of the bare means, mean over the {case.axis}: {bare}"
+    return mostly(pooled), f"{shown}; rank correlation of the bare means, mean over lengths in {case.axis}: {bare}"
 
 
 def noise(case: Case) -> Answer:

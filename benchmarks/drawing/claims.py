@@ -101,8 +101,8 @@ CLAIMS = (
     Claim(
         "The nearest codes tell the same about the methods as look-ups do.",
         "Results, last two figures",
-        "of two methods of which one leads among the 50 nearest and one in look-ups within R = 2, it is the same one in"
-        " three quarters of the cases",
+        "where one of two methods leads among the 50 nearest and one leads in look-ups within R = 2, it is the same one"
+        " in three quarters of the cases",
         tests.agree,
     ),
     Claim(

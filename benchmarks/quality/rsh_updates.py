@@ -1,7 +1,7 @@
 """The update rules of RSH and SRSH: average precision of metric neighbours among digits that were not learned from.
 
-Learned from the first 1000 images of scikit-learn's digits, arity 4; judged on the other 797 among each other. Direct loss,
-`TowardsBetter`, is no update of the library; its settings are the best of 19 by 8 symbols on these very images.
+Learned from the first 1000 images of scikit-learn's digits, arity 4; judged on the other 797 among each other. Direct
+loss, `TowardsBetter`, is no update of the library; its settings are the best of 19 by 8 symbols on these very images.
 """
 
 from __future__ import annotations
