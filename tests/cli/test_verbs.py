@@ -96,6 +96,17 @@ def test_search_prints_lines_or_json(folder, collection):
     assert "item-0" not in json.loads(row)["ids"]
 
 
+def test_several_examples_make_one_query(folder, collection):
+    likes = ("--like", "item-0", "--like", "item-4", "--unlike", "item-7")
+    (row,) = fine("search", collection, *likes, "-k", 5, "--json").splitlines()
+    with Collection.open(collection) as items:
+        wanted = items.search(like=["item-0", "item-4"], unlike="item-7", k=5)
+    assert json.loads(row)["ids"] == wanted.ids[0].tolist()
+    assert not {"item-0", "item-4", "item-7"} & {*json.loads(row)["ids"]}
+    assert "--unlike needs --like" in run("search", collection, "items.jsonl", "--unlike", "item-7").output
+    assert "ids are such as 'item-0'" in run("search", collection, "--like", "item-0", "--unlike", "chair").output
+
+
 def test_delete_by_ids_and_by_filter(folder, collection):
     assert json.loads(fine("delete", collection, "item-0", "item-1", "--json")) == {"deleted": 2, "n_items": 18}
     assert json.loads(fine("delete", collection, "--where", "price >= 50", "--json"))["deleted"] == 10

@@ -65,9 +65,21 @@ def test_options_reach_the_server(served):
     assert [match.id for match in found[0]] == wanted.ids[0].tolist()
     arrays = items.search_arrays(X[0], 4, where="number >= 100", rerank=50)
     assert arrays.ids.tolist() == wanted.ids.tolist()
-    like = items.search_like([7, 8], 3)
+    like = items.search_ids([7, 8], 3)
     assert [len(row) for row in like] == [3, 3]
     assert all(match.id != 7 for match in like[0])
+
+
+def test_examples_reach_the_server(served):
+    collection, client = served
+    items = client.collection("items")
+    found = items.search(like=[7, np.int64(8)], unlike=3, k=4, where="number >= 100")
+    wanted = collection.search(like=[7, 8], unlike=3, k=4, where="number >= 100")
+    assert [[match.id for match in row] for row in found] == wanted.ids.tolist()
+    assert [match.id for match in items.search(like=7, k=3)[0]] == collection.search_ids([7], 3).ids[0].tolist()
+    for call in (items.search, lambda: items.search(X[0], like=7)):
+        with pytest.raises(InvalidInputError, match="either vectors or ids in like"):
+            call()
 
 
 def test_items_come_and_go(served):
@@ -236,7 +248,7 @@ FOREIGN = [
 ]
 CALLS = {
     "search": lambda items: items.search(X[:2]),
-    "search_like": lambda items: items.search_like([1]),
+    "search_ids": lambda items: items.search_ids([1]),
     "search_arrays": lambda items: items.search_arrays(X[:2]),
     "items": lambda items: list(items.items()),
     "add": lambda items: items.add(X[:2]),

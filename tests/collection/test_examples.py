@@ -49,7 +49,16 @@ def test_bad_examples_are_refused(stored, hasher, vectors):
     with Collection.create(None, hasher) as codes_only:
         codes_only.add(vectors)
         with pytest.raises(InvalidInputError, match="stored"):
-            codes_only.search(like=[1])
+            codes_only.search(like=[1, 2])
+
+
+def test_one_example_is_enough_for_codes_without_vectors(hasher, vectors):
+    with Collection.create(None, hasher) as codes_only:
+        codes_only.add(vectors)
+        found = codes_only.search(like=7, k=5)
+        assert found.ids.tolist() == codes_only.search_ids([7], 5).ids.tolist()
+        assert codes_only.search(like=np.array([7]), k=5).ids.tolist() == found.ids.tolist()
+        assert 7 not in found.ids
 
 
 @pytest.mark.parametrize("k", [1, 5, 7, 9])

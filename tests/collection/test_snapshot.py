@@ -69,7 +69,7 @@ def test_search_stored_finds_the_nearest_vectors(filled, vectors, where):
     queries = np.vstack([vectors[kept[:3]], vectors[:2] + 0.1]).astype(np.float32)
     with filled.snapshot() as now:
         found = now.search_stored(queries, 6, where=where)
-        others = now.search_stored(queries[:3], 6, where=where, without=[f"n{i}" for i in kept[:3]])
+        others = now.search_stored(queries[:3], 6, where=where, without=[[f"n{i}"] for i in kept[:3]])
         everything = now.search_stored(queries, 400, where=where)
     away = np.sqrt(((vectors[kept].astype(np.float64) - queries[:, None]) ** 2).sum(axis=2)).astype(np.float32)
     order = np.argsort(away, axis=1, kind="stable")

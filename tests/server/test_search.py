@@ -52,6 +52,56 @@ def test_vectors_and_ids_find_what_the_collection_finds(client, collection, digi
     assert rows_of(client.search(id=4, **options)) == expected(collection.search_ids([4], **own))
 
 
+@pytest.mark.parametrize("options", [{}, {"k": 3, "where": "digit in (3, 8)"}, {"scoring": "hamming"}], ids=str)
+def test_examples_find_what_the_collection_finds(client, collection, options):
+    own = {"k": 10} | options
+    asked = client.search(like=[4, 7], unlike=[9], **options)
+    assert rows_of(asked) == expected(collection.search(like=[4, 7], unlike=9, **own))
+    assert rows_of(client.search(like=[4, 7], **options)) == expected(collection.search(like=[4, 7], **own))
+    assert rows_of(client.search(like=[4], **options)) == expected(collection.search_ids([4], **own))
+
+
+def test_examples_come_with_truth_symbols_and_histogram(client, collection):
+    more = {"truth": True, "symbols": True, "histogram": True}
+    (result,) = client.search(like=[4, 7], unlike=[9], k=5, rerank=len(collection), **more).json["results"]
+    assert result["recall"] == 1
+    assert len(result["query"]["symbols"]) == 16
+    assert sum(result["histogram"]) == len(collection)
+    (rough,) = client.search(like=[4, 7], k=5, truth=True, scoring="hamming").json["results"]
+    assert rough["recall"] == sum(match["true"] for match in rough["matches"]) / 5
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"unlike": [3], "id": 4}, "unlike needs examples in like"),
+        ({"like": [3], "id": 4}, "exactly one of"),
+        ({"like": []}, "like"),
+        ({"like": [3], "unlike": ["nobody"]}, "nobody"),
+        ({"like": [3, 4], "view": "text"}, "leave it out for items"),
+        ({"like": list(range(2000))}, "the number of examples"),
+    ],
+    ids=str,
+)
+def test_wrong_examples_get_a_sentence(client, body, message):
+    answer = client.search(**body)
+    assert answer.status in (404, 422)
+    assert message in answer.json["error"]["message"]
+
+
+def test_equal_examples_at_the_same_time_get_equal_answers(collection):
+    def ask(port):
+        client = Client(port)
+        try:
+            return [rows_of(client.search(like=[1, 2], unlike=[5], k=4)) for _ in range(10)]
+        finally:
+            client.close()
+
+    with serving({"digits": collection}, Settings()) as server, ThreadPoolExecutor(8) as pool:
+        answers = [answer for part in pool.map(ask, [server.port] * 8) for answer in part]
+    assert answers == [expected(collection.search(like=[1, 2], unlike=[5], k=4))] * 80
+
+
 def test_text_is_encoded_by_the_operators_function(client, collection, digits):
     X, y = digits
     first = X[np.flatnonzero(y == 3)[:1]]

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
         """rankhash search items.rankhash queries.npy --where "price < 20 and colour in ('red', 'blue')" """.strip(),
         "rankhash search items.rankhash queries.npy --rerank 100 --json",
         "rankhash search items.rankhash --like 17",
+        "rankhash search items.rankhash --like 17 --like 23 --unlike 5",
         "rankhash search items.rankhash texts.npy --view text",
     )
 )
 @click.argument("collection", type=_common.existing)
 @click.argument("queries", type=str, required=False)
-@click.option("--like", multiple=True, metavar="ID", help="Use this item as a query; may be repeated.")
+@click.option("--like", multiple=True, metavar="ID", help="Find items like this one; several of these make one query.")
+@click.option("--unlike", multiple=True, metavar="ID", help="… and less like this one; with --like. May be repeated.")
 @click.option("-k", type=int, default=10, show_default=True, help="Number of items per query.")
 @click.option("--where", metavar="FILTER", help="Search only items whose metadata match the filter.")
 @click.option(
@@ -53,6 +55,7 @@ def command(
     collection: str,
     queries: str | None,
     like: tuple[str, ...],
+    unlike: tuple[str, ...],
     k: int,
     where: str | None,
     scoring: str,
@@ -66,7 +69,8 @@ def command(
     key: str | None,
     as_json: bool,
 ) -> None:
-    """Find the nearest items of the file COLLECTION for the vectors in the file QUERIES, or for the items --like ID.
+    """Find the nearest items of the file COLLECTION for the vectors in the file QUERIES, or those that are like the
+    items --like ID, and less like the items --unlike ID.
 
     With --json every query gives one line: {"query": 0, "ids": [...], "distances": [...]}.
     """
@@ -74,17 +78,20 @@ def command(
 
     if (queries is None) == (not like):
         raise click.UsageError("give either a file of queries or --like.")
+    if unlike and not like:
+        raise click.UsageError("--unlike needs --like.")
     options: dict[str, Any] = {"where": where, "scoring": scoring, "rerank": rerank, "radius": radius, "recall": recall}
     options["group_by"] = group_by
     if view is not None:
         if like:
             raise click.UsageError("--view is the view of QUERIES; items of --like need none.")
         options["view"] = view
-    names = _common.parse_ids(like, text=text_ids)
-    with Collection.open(collection) as items, _hinting(items, names):
+    if like:
+        options |= {name: _common.parse_ids(ids, text=text_ids) for name, ids in (("like", like), ("unlike", unlike))}
+    with Collection.open(collection) as items, _hinting(items, options.get("like", []) + options.get("unlike", [])):
         for query, (ids, distances, described) in enumerate(
             row
-            for asked in _queries(queries, key, names)
+            for asked in _queries(queries, key)
             for row in _search(items, asked, k, options, with_metadata=with_metadata)
         ):
             _print(query, ids, distances, described, as_json=as_json)
@@ -105,22 +112,21 @@ def _hinting(items: Collection, names: list[int | str]) -> Iterator[None]:
 Row = tuple[list[Any], list[float], list[Any] | None]
 
 
-def _queries(path: str | None, key: str | None, like: list[int | str]) -> Iterator[F32 | list[int | str]]:
-    """The ids of the query items, or the vectors of a file, block by block."""
+def _queries(path: str | None, key: str | None) -> Iterator[F32 | None]:
+    """The vectors of a file, block by block; without a file one None, for a search by examples."""
     if path is None:
-        yield like
+        yield None
     else:
         for block in open_vectors(path, key).blocks(1024):
             yield np.asarray(block.vectors)
 
 
 def _search(
-    items: Collection, asked: F32 | list[int | str], k: int, options: dict[str, Any], *, with_metadata: bool
+    items: Collection, asked: F32 | None, k: int, options: dict[str, Any], *, with_metadata: bool
 ) -> Iterator[Row]:
     """Ids, distances and metadata of the nearest items per query, all read from one commit."""
     with items.snapshot() as snapshot:
-        search = snapshot.search_ids if isinstance(asked, list) else snapshot.search
-        found = search(asked, k, **options)
+        found = snapshot.search(asked, k, **options)
         for ids, distances in zip(found.ids.tolist(), found.distances.tolist(), strict=True):
             names = [name for name in ids if name is not None]
             described = [item.metadata for item in snapshot.get(names, vectors=False)] if with_metadata else None

@@ -54,35 +54,51 @@ class RemoteCollection:
     # -- searches --------------------------------------------------------------------------------------------------
 
     def search(
-        self, vectors: ArrayLike, k: int = 10, *, where: str | None = None, metadata: bool = False, **options: Any
+        self,
+        vectors: ArrayLike | None = None,
+        k: int = 10,
+        *,
+        like: Id | Sequence[Id] | None = None,
+        unlike: Id | Sequence[Id] = (),
+        where: str | None = None,
+        metadata: bool = False,
+        **options: Any,
     ) -> list[list[Match]]:
-        """The nearest items of each query vector, as lists of matches.
+        """The nearest items of each query vector, or of examples, as lists of matches.
 
         Parameters
         ----------
         vectors
-            Query vectors, one per row, or a single one.
+            Query vectors, one per row, or a single one; None (the default) with ``like``.
         k
             Number of items per query; default 10.
+        like, unlike
+            Examples and counterexamples for one query, as in [`Collection.search`][rankhash.Collection.search]: one id
+            or several; default None and ().
         where
             A filter over the metadata; default None: all items.
         metadata
             Whether matches come with their metadata; default False.
         options
-            Further options of the server's search, such as ``radius``, ``rerank`` or ``view``; default none.
+            Further options of the server's search, such as ``radius``, ``group_by`` or ``view``; default none.
         """
         given = {"k": k, "where": where, "metadata": metadata or None, **options}
         body = {name: value for name, value in given.items() if value is not None}
+        if like is not None and vectors is None:
+            examples = {"like": _listed(like), "unlike": _listed(unlike)}
+            return _matches(self._send("POST", "/search", examples | body), 1)
+        if vectors is None or like is not None:
+            raise InvalidInputError("search needs either vectors or ids in like")
         found: list[list[Match]] = []
         for part in self._batches(_rows(vectors), k):
             found += _matches(self._send("POST", "/search", {"vectors": part.tolist(), **body}), len(part))
         return found
 
-    def search_like(
+    def search_ids(
         self, ids: Sequence[Id], k: int = 10, *, where: str | None = None, metadata: bool = False, **options: Any
     ) -> list[list[Match]]:
         """The items nearest to each of the given items, which are left out; parameters as in `search`."""
-        given = {"ids": list(ids), "k": k, "where": where, "metadata": metadata or None, **options}
+        given = {"ids": _plain(ids), "k": k, "where": where, "metadata": metadata or None, **options}
         body = {name: value for name, value in given.items() if value is not None}
         return _matches(self._send("POST", "/search", body), len(body["ids"]))
 
@@ -213,6 +229,11 @@ def _rows(vectors: ArrayLike) -> F32:
     if array.ndim == 2 and len(array) == 0:
         return array.astype(np.float32)
     return as_vectors(array[None] if array.ndim == 1 and array.size else array, name="vectors")
+
+
+def _listed(ids: Any) -> list[Id]:
+    """Ids as a list, also of one id."""
+    return _plain([ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else ids)
 
 
 def _plain(ids: Any) -> list[Id]:

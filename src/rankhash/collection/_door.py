@@ -1,14 +1,20 @@
-"""Conversion of queries and vectors in convenient forms into the strict form of `as_vectors`."""
+"""Conversion of queries, vectors and examples in convenient forms into strict ones."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._types import F32
 from ..vectors import as_vectors
 from ._encoding import Encoding
+from ._items import Id, as_ids
+
+Examples = Id | Sequence[Id] | ArrayLike
+"""One id, or several"""
 
 
 def as_queries(encoding: Encoding, vectors: Any) -> F32:
@@ -35,3 +41,14 @@ def is_empty(vectors: Any) -> bool:
     if hasattr(vectors, "shape"):
         return len(vectors.shape) in (1, 2) and vectors.shape[0] == 0
     return isinstance(vectors, (list, tuple)) and not len(vectors)
+
+
+def examples(given: Examples) -> list[Id]:
+    """The ids of examples, also of one id."""
+    return as_ids([given] if isinstance(given, str) or not hasattr(given, "__iter__") else given)
+
+
+def only_example(like: Examples | None, unlike: Examples) -> list[Id]:
+    """The id of the only example, in a list; empty if there are none, several, or counterexamples."""
+    ids = [] if like is None or examples(unlike) else examples(like)
+    return ids if len(ids) == 1 else []

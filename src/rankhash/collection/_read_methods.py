@@ -16,7 +16,7 @@ from ..codes import CodeLayout
 from ..errors import IdError, InvalidInputError
 from . import _items
 from ._database import Database
-from ._door import as_queries
+from ._door import Examples, as_queries, examples, only_example
 from ._encoding import Encoding
 from ._items import Id
 from ._queries import Queries, SearchOptions, example_query, no_matches, radius_in
@@ -149,8 +149,8 @@ class ReadMethods(ABC):
         k: int = 10,
         *,
         where: str | None = None,
-        like: Id | Sequence[Id] | ArrayLike | None = None,
-        unlike: Id | Sequence[Id] | ArrayLike = (),
+        like: Examples | None = None,
+        unlike: Examples = (),
         group_by: str | None = None,
         recall: float | None = None,
         scoring: str = "auto",
@@ -172,7 +172,8 @@ class ReadMethods(ABC):
             A filter over the metadata, such as ``"price < 20 and colour in ('red', 'blue')"``; None by default.
         like, unlike
             One id or several of example items, and of counterexamples: the query is 2 · mean(like) - mean(unlike) of
-            their stored vectors. These items are not in the results. None and () by default.
+            their stored vectors. One example alone needs no stored vectors. These items are not in the results.
+            None and () by default.
         group_by
             A field of the metadata: of items with the same value in it, only the nearest is found. None by default.
         recall
@@ -198,6 +199,8 @@ class ReadMethods(ABC):
         """
         k = check_integer("k", k)
         options = SearchOptions(scoring, rerank, recall, radius, n_threads)
+        if vectors is None and view is None and (one := only_example(like, unlike)):
+            return self._nearest_to_items(one, k, options, where=where, group_by=group_by)
         with self._view() as seen:
             encoding = seen.encoding.of_view(view)
             chosen = options.checked(encoding, k)
@@ -215,8 +218,13 @@ class ReadMethods(ABC):
             raise InvalidInputError("search needs either vectors or ids in like")
         if like is None:
             return as_queries(encoding, vectors), None
-        numbers = [view.find(_items.as_ids(_listed(ids))) for ids in (like, unlike)]
+        numbers = view.find(examples(like)), view.find(examples(unlike))
         return example_query(view, *numbers), [np.concatenate(numbers)]
+
+    def example_query(self, like: Examples, unlike: Examples = ()) -> F32:
+        """The query vector, (1, n_features), of a search ``like`` items and ``unlike`` others (default: none)."""
+        with self._view() as view:
+            return example_query(view, view.find(examples(like)), view.find(examples(unlike)))
 
     def search_ids(
         self,
@@ -237,8 +245,12 @@ class ReadMethods(ABC):
         ``rerank`` need stored vectors.
         """
         k = check_integer("k", k)
-        names = _items.as_ids(ids, unique=False)
         options = SearchOptions(scoring, rerank, recall, radius, n_threads)
+        return self._nearest_to_items(_items.as_ids(ids, unique=False), k, options, where=where, group_by=group_by)
+
+    def _nearest_to_items(
+        self, names: list[Id], k: int, options: SearchOptions, *, where: str | None, group_by: str | None
+    ) -> Matches:
         with self._view() as view:
             chosen = options.checked(view.encoding, k, by_items=True)
             numbers = view.find(names)
@@ -283,8 +295,3 @@ class ReadMethods(ABC):
         if options.scoring != "asymmetric":  # which no hash table speeds up
             self._reader.count_search()
         return found
-
-
-def _listed(ids: Any) -> Any:
-    """Ids as a list, also of one id."""
-    return [ids] if isinstance(ids, (str, int)) else ids

@@ -47,7 +47,7 @@ class Snapshot(ReadMethods):
         return self._commit.n_items
 
     def search_stored(
-        self, vectors: ArrayLike, k: int, *, where: str | None = None, without: Sequence[Id] | None = None
+        self, vectors: ArrayLike, k: int, *, where: str | None = None, without: Sequence[Sequence[Id]] | None = None
     ) -> Matches:
         """The k items whose stored vectors are nearest by true distance, found by comparing all vectors.
 
@@ -60,16 +60,16 @@ class Snapshot(ReadMethods):
         where
             A filter that the items must match; None by default.
         without
-            One id per query to exclude; None by default.
+            The ids to exclude, a list per query; None by default.
         """
         view, k = self._commit, check_integer("k", k)
         queries = as_queries(view.encoding, vectors)
         if view.encoding.n_features is None or not len(queries):
             return no_matches(len(queries), k)
-        found = view.memory.search(queries, k + (without is not None), recall=1.0, bits=view.bitmap(where))
-        if without is not None:
-            found = exclude(found, [*view.find(_items.as_ids(without, unique=False))[:, None]], 1)
-        return view.matches(found)
+        excluded = [view.find(_items.as_ids(ids, unique=False)) for ids in without or ()]
+        n_more = max(map(len, excluded), default=0)
+        found = view.memory.search(queries, k + n_more, recall=1.0, bits=view.bitmap(where))
+        return view.matches(exclude(found, excluded, n_more) if n_more else found)
 
     def histogram(self, codes: U8, *, where: str | None = None, n_threads: int | None = None) -> I64:
         """The number of items at each Hamming distance 0, 1, …, n_symbols, (n, n_symbols + 1).

@@ -46,7 +46,7 @@ class SearchOptions(_Request):
 
 
 class SearchBody(SearchOptions):
-    """One or many queries, in exactly one of five fields, and the options of the search."""
+    """One or many queries, in exactly one of six fields, and the options of the search."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.5, 1.25, -3.0]], "k": 2}]})
 
@@ -55,6 +55,10 @@ class SearchBody(SearchOptions):
     ids: Annotated[list[Id], Field(min_length=1)] | None = Field(None, description="Items to use as queries.")
     id: Id | None = Field(None, description="One item to use as query.")
     text: Annotated[str, Field(max_length=100_000)] | None = Field(None, description="A text for the text encoder.")
+    like: Annotated[list[Id], Field(min_length=1)] | None = Field(
+        None, description="Examples, for one query: items that are like all of these, which are left out."
+    )
+    unlike: list[Id] = Field([], description="With like: items that the matches should be less like.")
 
 
 class NewItem(_Request):

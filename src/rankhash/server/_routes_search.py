@@ -15,13 +15,13 @@ from ..vectors import as_vectors
 from . import _bodies, _openapi, _search_answer
 from ._errors import ApiError
 from ._models import SearchAnswer, SearchBody, SearchOptions
-from ._search_batch import BatchKey
+from ._search_batch import BatchKey, Examples
 from ._service import Service, service_of
 from .served_collection import ServedCollection
 
 router = APIRouter()
 
-QUERY_FIELDS = ("vectors", "vector", "ids", "id", "text")
+QUERY_FIELDS = ("vectors", "vector", "ids", "id", "text", "like")
 MANY_MATCHES = 2000
 """Number of matches from which an answer is written in a thread, so that the event loop is not blocked"""
 
@@ -34,7 +34,7 @@ MANY_MATCHES = 2000
     operation_id="search",
 )
 async def search_route(request: Request, name: str) -> Response:
-    """Find the items that are nearest to vectors, to items of the collection, or to a text.
+    """Find the items that are nearest to vectors, to items of the collection, or to a text, or like some examples.
 
     Vectors may also be sent as rows of little-endian float32 (`application/octet-stream`) or as an `.npy` file
     (`application/x-npy`); how to search then stands in the query string.
@@ -50,8 +50,10 @@ async def answer_search(service: Service, request: Request, name: str) -> Respon
     body = await _bodies.read(request.receive, headers, service.settings.limits.body_bytes)
     kind = _bodies.content_type(headers)
     queries: Any
+    examples = None
     if kind == _bodies.JSON:
         options: SearchOptions = SearchBody.model_validate_json(body)
+        examples = _examples(options)  # type: ignore[arg-type]
         queries, by_ids = await _queries(service, served, options)  # type: ignore[arg-type]
     elif kind in (_bodies.RAW, _bodies.NPY):
         options = SearchOptions.model_validate_strings(dict(request.query_params))
@@ -60,12 +62,21 @@ async def answer_search(service: Service, request: Request, name: str) -> Respon
         raise _bodies.unsupported(kind, _bodies.JSON, _bodies.RAW, _bodies.NPY)
     if options.where is not None:
         parse(options.where)
-    key = BatchKey.of(served, options, len(queries), by_ids=by_ids)
+    key = BatchKey.of(served, options, len(queries), by_ids=by_ids, examples=examples)
     found = await service.batcher.submit(key, queries)
     write = _search_answer.as_bytes if headers.get(b"accept") == b"application/octet-stream" else _search_answer.as_json
     if found.items or found.matches.ids.size >= MANY_MATCHES:
         return await service.in_thread("reads", write, key, found, since)
     return write(key, found, since)
+
+
+def _examples(body: SearchBody) -> Examples | None:
+    """The examples and counterexamples of a search by several, else None: one alone is an item like others."""
+    if body.like is None and body.unlike:
+        raise ApiError(422, "invalid", "unlike needs examples in like")
+    if body.like is None or len(body.like) + len(body.unlike) == 1:
+        return None
+    return Examples(tuple(body.like), tuple(body.unlike))
 
 
 async def _queries(service: Service, served: ServedCollection, body: SearchBody) -> tuple[Any, bool]:
@@ -75,6 +86,8 @@ async def _queries(service: Service, served: ServedCollection, body: SearchBody)
         raise ApiError(
             422, "invalid", f"give exactly one of {', '.join(QUERY_FIELDS)}, got {', '.join(given) or 'none'}"
         )
+    if body.like is not None:
+        return (body.like, True) if len(body.like) + len(body.unlike) == 1 else ([None], False)
     width = served.width(body.view)
     if body.vector is not None:
         return _vectors(width, [body.vector]), False

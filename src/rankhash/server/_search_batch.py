@@ -24,11 +24,19 @@ MAX_BATCH_ROWS = 256
 """Largest number of queries of different requests in one native search; more are no faster and delay other searches"""
 
 
+class Examples(NamedTuple):
+    """What a search by examples should find: items like these, and less like those."""
+
+    like: tuple[Id, ...]
+    unlike: tuple[Id, ...]
+
+
 class BatchKey(NamedTuple):
     """The collection and the options of a search; searches with equal keys can run as one."""
 
     served: ServedCollection
     by_ids: bool
+    examples: Examples | None
     k: int
     radius: float | None
     where: str | None
@@ -49,7 +57,9 @@ class BatchKey(NamedTuple):
         return not more and self.where is None and self.group_by is None and self.rerank in (None, 0)
 
     @classmethod
-    def of(cls, served: ServedCollection, options: SearchOptions, n: int, *, by_ids: bool) -> BatchKey:
+    def of(
+        cls, served: ServedCollection, options: SearchOptions, n: int, *, by_ids: bool, examples: Examples | None = None
+    ) -> BatchKey:
         """The key of a request with ``n`` queries; raises ApiError if it exceeds a limit."""
         limits = served.settings.limits
         _check_limit("k", options.k, limits.k)
@@ -63,10 +73,12 @@ class BatchKey(NamedTuple):
             raise ApiError(422, "invalid", "a histogram counts distances of codes, and this collection has no hasher")
         if options.truth and served.collection.store_vectors is None:
             raise ApiError(422, "invalid", "truth needs stored vectors, and this collection has none")
-        if options.view is not None and by_ids:
+        if examples is not None:
+            _check_limit("the number of examples", sum(map(len, examples)), limits.batch)
+        if options.view is not None and (by_ids or examples is not None):
             raise ApiError(422, "invalid", "view is the view of vectors; leave it out for items")
-        chosen = {name: getattr(options, name) for name in cls._fields if name not in ("served", "by_ids")}
-        return cls(served, by_ids, **chosen)
+        given = ("served", "by_ids", "examples")
+        return cls(served, by_ids, examples, **{name: getattr(options, name) for name in cls._fields[len(given) :]})
 
 
 def _check_limit(what: str, value: int, limit: int) -> None:
@@ -92,9 +104,10 @@ class SearchResult:
 
 
 def run_batch(key: BatchKey, requests: Sequence[Any]) -> list[SearchResult | Exception]:
-    """A result or an error for each request; a request is an array of vectors (n, n_features) or a list of ids.
+    """A result or an error for each request: an array of vectors (n, n_features) or a list of ids.
 
-    If one of several requests fails, they are searched one by one.
+    With examples the key says it all: one search answers all requests. Else, if one of several requests fails, they
+    are searched one by one.
     """
     try:
         return list(_search_together(key, requests))
@@ -109,20 +122,26 @@ def _search_together(key: BatchKey, requests: Sequence[Any]) -> list[SearchResul
     names: list[Id] | None = None
     if key.by_ids:
         names = [name for request in requests for name in request]
-    else:
+    elif key.examples is None:
         vectors = requests[0] if len(requests) == 1 else np.concatenate(requests)
     with key.served.collection.snapshot(timeout=key.served.settings.limits.search_seconds, warn=False) as snapshot:
         whole = _search(snapshot, key, vectors, names)
+    if key.examples is not None:
+        return [whole] * len(requests)
     return _split(whole, [len(request) for request in requests])
 
 
 def _search(snapshot: Snapshot, key: BatchKey, vectors: Any, names: list[Id] | None) -> SearchResult:
     options: dict[str, Any] = {"where": key.where, "scoring": key.scoring, "rerank": key.rerank, "radius": key.radius}
     options |= {"recall": key.recall, "group_by": key.group_by, "n_threads": key.served.settings.n_threads}
-    if names is None:
-        matches = snapshot.search(vectors, key.k, view=key.view, **options)
-    else:
+    if names is not None:
         matches = snapshot.search_ids(names, key.k, **options)
+    elif key.examples is not None:
+        matches = snapshot.search(None, key.k, like=key.examples.like, unlike=key.examples.unlike, **options)
+        if (key.symbols and snapshot.layout is not None) or key.histogram or key.truth:
+            vectors = snapshot.example_query(*key.examples)
+    else:
+        matches = snapshot.search(vectors, key.k, view=key.view, **options)
     found = SearchResult(matches, snapshot.generation)
     if key.where is not None:
         found.warnings = unknown_fields(snapshot, key.where)
@@ -209,7 +228,10 @@ def _true_neighbors(snapshot: Snapshot, key: BatchKey, vectors: Any, names: list
         raise ApiError(422, "limit", f"truth would read {n} stored vectors, and at most {limit} are allowed")
     if names is not None:
         vectors = np.array([item.vector for item in snapshot.get(names)], np.float32)
-    best = snapshot.search_stored(vectors, key.k, where=key.where, without=names)
+    without = None if names is None else [[name] for name in names]
+    if key.examples is not None:
+        without = [[*key.examples.like, *key.examples.unlike]]
+    best = snapshot.search_stored(vectors, key.k, where=key.where, without=without)
     return [{name for name in row if name is not None} for row in best.ids.tolist()]
 
 
