@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 OUT = Path(__file__).parents[1] / "docs" / "images" / "page.png"
-QUERY = "/?collection=digits&id=24&scoring=weighted"
+QUERY = "/?collection=digits&id=24"
 LARGEST = 250_000
 
 

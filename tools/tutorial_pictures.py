@@ -18,7 +18,7 @@ from sklearn.manifold import TSNE
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
-from rankhash import JRSH, Collection, CrossJRSH, FlatIndex, near_texts
+from rankhash import Collection, CrossJRSH, FlatIndex, near_texts
 from rankhash.evaluation import exact_neighbors, neighbor_recall
 
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorial"
@@ -61,20 +61,16 @@ def split_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[An
 
 
 def labels() -> Any:
-    """Handwritten digits, and what codes of 30 bits find first without and with labels; wrong digits in a frame."""
-    base, queries, classes, wanted = split_digits()
-    found = []
-    labelled = JRSH(n_bits=30, random_state=0).fit(base, classes)
-    for hasher in (JRSH(10, 8, random_state=0).fit(base), labelled):
-        index = FlatIndex(hasher.layout_)
-        index.add(hasher.encode(base))
-        found.append(index.search(hasher.encode(queries), k=6).ids)
+    """Photographs of clothes, and what codes of 4 bytes find first without and with labels; wrong ones in a frame."""
+    with code_of("labels", 2) as page:
+        base, queries, classes, wanted = (page[name] for name in ("base", "queries", "classes", "wanted"))
+        found = [page["find"](page[name], 6) for name in ("plain", "labelled")]
     hard = np.flatnonzero((classes[found[0]] != wanted[:, None]).sum(axis=1) >= 3)[:4]
     figure, axes = plt.subplots(4, 14, figsize=(10, 3), width_ratios=[1, *[0.8] * 6, 0.3, *[0.8] * 6])
     for row, query in zip(axes, hard, strict=True):
         shown = [(queries[query], True), *((base[i], classes[i] == wanted[query]) for i in found[0][query])]
         shown += [(None, True), *((base[i], classes[i] == wanted[query]) for i in found[1][query])]
-        show_row(row, shown)
+        show_row(row, shown, (28, 28))
     for place, title in ((0, "query"), (3, "without labels"), (10, "with labels")):
         axes[0, place].set_title(title)
     return figure

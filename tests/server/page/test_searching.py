@@ -34,6 +34,49 @@ def test_a_click_searches_and_so_does_a_click_on_a_neighbour(shown, collections)
     expect_answer(page, collections["digits"], nearest)
 
 
+def test_examples_and_counterexamples_steer_the_search(shown, collections):
+    page, digits = shown("?id=17").page, collections["digits"]
+    first, second = found(page)[:2]
+
+    def expect_examples(like, unlike=()):
+        wanted = digits.search(like=like, unlike=unlike).ids[0]
+        expect(page.locator(".found .id")).to_have_text([str(other) for other in wanted])
+        buttons = [f"{name} ×" for name in (*like, *unlike)]
+        expect(page.locator(".examples button")).to_have_text(buttons)
+
+    page.locator(".rows .row").first.hover()
+    page.get_by_role("button", name=f"More like this: {first}").click()
+    expect(page.locator("#neighbours-title")).to_have_text("Neighbours of examples")
+    expect_examples([17, first])
+    ready(page)
+    third = found(page)[0]
+    page.locator(".found").first.focus()
+    page.keyboard.press("-")
+    expect_examples([17, first], [third])
+    ready(page)
+    expect(page.locator("#summary")).to_contain_text("recall")
+    page.reload()
+    expect_examples([17, first], [third])
+    page.get_by_role("button", name=f"no longer less like {third}").click()
+    expect_examples([17, first])
+    page.get_by_role("button", name="no longer like 17").click()
+    expect(page.locator("#neighbours-title")).to_have_text(f"Neighbours of {first}")
+    expect_answer(page, digits, first)
+    page.go_back()
+    expect_examples([17, first])
+    page.locator(".card").nth(5).click()
+    expect_answer(page, digits, 5)
+    assert second != first
+
+
+def test_examples_need_stored_vectors_and_a_list_that_can_be_read(shown, collections):
+    page = shown("?collection=wines&like=[%22wine-1%22,%22wine-2%22]").page
+    expect(page.locator("#neighbours-title")).to_have_text("Neighbours of wine-1")
+    assert page.locator(".steer").count() == 0
+    page = shown("?id=3&like={").page
+    expect_answer(page, collections["digits"], 3)
+
+
 def test_codes_are_those_of_the_items_and_differing_symbols_are_marked(shown, collections):
     page = shown("?id=17").page
     digits = collections["digits"]

@@ -32,7 +32,7 @@ export function item(name, id, type, signal) {
 }
 
 export function search(name, question, signal) {
-  return ask(`collections/${encodeURIComponent(name)}/search`, { method: "POST", body: write(question), signal });
+  return ask(`collections/${encodeURIComponent(name)}/search`, { method: "POST", body: writeJson(question), signal });
 }
 
 export function duplicates(name, question, signal) {
@@ -41,7 +41,7 @@ export function duplicates(name, question, signal) {
 
 /** Delete items; the server must be one that may be changed. */
 export function remove(name, ids) {
-  return ask(`collections/${encodeURIComponent(name)}/items`, { method: "DELETE", body: write({ ids }) });
+  return ask(`collections/${encodeURIComponent(name)}/items`, { method: "DELETE", body: writeJson({ ids }) });
 }
 
 /** Let an image show the picture that an item's metadata names by a file. */
@@ -91,14 +91,14 @@ async function ask(path, options) {
     if (error.name === "AbortError") throw error;
     throw new Refusal({ code: "unreachable", message: "The server does not answer.", hint: "Is it still running?" }, 0);
   }
-  const answer = read(await response.text());
+  const answer = readJson(await response.text());
   if (response.ok && answer) return answer;
   const fallback = { code: "unknown", message: `The server answered with status ${response.status}.` };
   throw new Refusal(answer?.error ?? fallback, response.status);
 }
 
 // Ids may have 64 bits, more than a number of JavaScript holds: those stay exact as BigInt, in both directions.
-function read(text) {
+export function readJson(text) {
   try {
     return JSON.parse(text, (_, value, context) =>
       typeof value === "number" && !Number.isSafeInteger(value) && looksWhole(context?.source ?? "") ? BigInt(context.source) : value);
@@ -107,6 +107,6 @@ function read(text) {
   }
 }
 
-function write(value) {
+export function writeJson(value) {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part));
 }

@@ -8,11 +8,11 @@ import { Duplicates } from "./duplicates.js";
 import { askForToken } from "./gate.js";
 import { Recall } from "./recall.js";
 import { Results } from "./results.js";
-import { DEFAULTS, parseId, read, write } from "./state.js";
+import { DEFAULTS, idsIn, listed, parseId, read, write } from "./state.js";
 
 const browsing = api.latest(), searching = api.latest();
 const browse = new Browse({ choose, turn: (offset) => navigate({ offset }) });
-const results = new Results({ choose });
+const results = new Results({ choose, steer });
 const recall = new Recall();
 const controls = new Controls({ change: (part) => navigate(part), ask });
 
@@ -23,8 +23,20 @@ let state = null;
 let drawn = { browse: "", search: "" };
 
 function choose(item) {
-  navigate({ id: item.id, text: "" }, item);
+  navigate({ id: item.id, text: "", like: "", unlike: "" }, item);
   if (matchMedia("(max-width: 60rem)").matches) byId("neighbours").scrollIntoView();
+}
+
+/** Search by examples: like `item` as well, or less like it, or ("" for `side`) without it. */
+function steer(item, side) {
+  const examples = { like: idsIn(state.like), unlike: idsIn(state.unlike) };
+  if (!state.like && state.id !== null) examples.like.push(state.id);
+  for (const name of ["like", "unlike"]) examples[name] = examples[name].filter((id) => id !== item.id);
+  if (side) examples[side].push(item.id);
+  const { like, unlike } = examples;
+  if (like.length === 0) return say("Choose first what the results should be like.");
+  if (like.length === 1 && unlike.length === 0) return navigate({ id: like[0], text: "", like: "", unlike: "" });
+  return navigate({ id: null, text: "", like: listed(like), unlike: listed(unlike) });
 }
 
 byId("collection").addEventListener("change", (event) => {
@@ -50,8 +62,8 @@ async function start() {
 
 /** Ask for what was typed; an integer may also be the name of an item. */
 function ask({ id, text, view }) {
-  if (text) navigate({ text, view, id: null });
-  else navigate({ id: parseId(id), text: "" });
+  if (text) navigate({ text, view, id: null, like: "", unlike: "" });
+  else navigate({ id: parseId(id), text: "", like: "", unlike: "" });
 }
 
 /** Go to the state that differs from this one in a part. */
@@ -74,8 +86,8 @@ async function go(wanted, item) {
   byId("to-duplicates").setAttribute("aria-pressed", String(state.duplicates !== null));
   if (state.duplicates !== null) return undefined;
   showControls();
-  const questions = { browse: key("collection", "where", "offset"), search: key("collection", "id", "text", "view", "k", "radius", "where", "scoring", "rerank") };
-  const open = state.id === null && !state.text;
+  const questions = { browse: key("collection", "where", "offset"), search: searchKey() };
+  const open = state.id === null && !state.text && !state.like;
   const loading = questions.browse === drawn.browse ? true : load();
   if (open && !(await loading)) return undefined;
   browse.mark(state.id);
@@ -100,6 +112,8 @@ function usable(wanted) {
   const collection = known.collections.find(({ name }) => name === next.collection);
   if (!collection) return next;
   if (!collection.text) next.text = "";
+  if (collection.store_vectors === null) next.like = next.unlike = "";
+  if (!next.like) next.unlike = "";
   if (!next.text || !collection.views.includes(next.view)) next.view = "";
   if (!offered(collection, next).includes(next.scoring)) next.scoring = DEFAULTS.scoring;
   if (!collection.rerank) next.rerank = null;
@@ -119,6 +133,8 @@ function showControls() {
 
 const current = () => known.collections.find(({ name }) => name === state.collection);
 const key = (...names) => JSON.stringify(names.map((name) => `${typeof state[name]} ${state[name]}`));
+
+const searchKey = () => key("collection", "id", "like", "unlike", "text", "view", "k", "radius", "where", "scoring", "rerank");
 
 /** Load the page of items; whether it is there now. */
 async function load() {
@@ -145,7 +161,7 @@ async function load() {
 
 /** Search for the neighbours of the query and show them. */
 async function search(item) {
-  if (state.id === null && !state.text) {
+  if (state.id === null && !state.text && !state.like) {
     if (browse.items.length === 0) return results.fail("There is nothing to search for.");
     [item] = browse.items;
     state = { ...state, id: item.id };
@@ -154,7 +170,7 @@ async function search(item) {
     browse.mark(state.id);
   }
   const asked = state;
-  const wanted = key("collection", "id", "text", "view", "k", "radius", "where", "scoring", "rerank");
+  const wanted = searchKey();
   results.busy(true);
   try {
     await searching((signal) => answer(asked, item, signal, wanted));
@@ -170,8 +186,9 @@ async function search(item) {
 async function answer(asked, item, signal, wanted) {
   const { collection, text, view, id, k, radius, where, scoring, rerank } = asked;
   const type = typeof id === "string" && api.looksWhole(id) ? "string" : "";
-  const query = text ? { text } : item ?? await api.item(collection, id, type, signal);
-  const question = { ...(text ? { text, view: view || null } : { id: query.id }), k, radius, where: where || null, scoring, rerank };
+  const examples = asked.like ? { like: idsIn(asked.like), unlike: idsIn(asked.unlike) } : null;
+  const query = examples ?? (text ? { text } : item ?? await api.item(collection, id, type, signal));
+  const question = { ...(examples ?? (text ? { text, view: view || null } : { id: query.id })), k, radius, where: where || null, scoring, rerank };
   const found = await api.search(collection, { ...question, metadata: true, symbols: true }, signal);
   if (signal.aborted) return;
   const { store_vectors, n_items, hasher } = current();
@@ -179,8 +196,8 @@ async function answer(asked, item, signal, wanted) {
   drawn.search = wanted;
   recall.set(null);
   settle(query);
-  results.show(query, found, asked, truth);
-  document.title = `${text || query.id} · ${collection} · rankhash`;
+  results.show(query, found, asked, truth, store_vectors !== null);
+  document.title = `${text || (query.id ?? "examples")} · ${collection} · rankhash`;
   outdated(false);
   results.busy(false);
   try {

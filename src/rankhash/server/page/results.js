@@ -6,14 +6,21 @@ import { draw } from "./histogram.js";
 import { description, detailsOf, nameOf, picture, spokenName, tellingFields } from "./items.js";
 import { differing, layout, placeAt, strip } from "./strip.js";
 
-/** The panel of neighbours; `choose(item)` is called for the neighbour that becomes the query. */
+/** The panel of neighbours; `choose(item)` is called for the neighbour that becomes the query, `steer(item, side)` for one
+ * that becomes an example ("like"), a counterexample ("unlike") or none of them any more (""). */
 export class Results {
-  constructor({ choose }) {
+  constructor({ choose, steer }) {
+    this.steer = steer;
     this.codes = byId("codes");
     this.shown = null;
     this.codes.addEventListener("click", (event) => {
       const button = event.target.closest("button.found");
       if (button) choose(this.shown.result.matches[this.buttons().indexOf(button)]);
+    });
+    this.codes.addEventListener("keydown", (event) => {
+      const place = this.buttons().indexOf(event.target.closest("button.found"));
+      const side = { "+": "like", "-": "unlike" }[event.key];
+      if (place >= 0 && side && this.shown.steered) steer(this.shown.result.matches[place], side);
     });
     arrows(this.codes, "button.found");
     this.codes.addEventListener("pointermove", (event) => this.point(event));
@@ -22,13 +29,13 @@ export class Results {
   }
 
   /** Show the answer to a question: `query` is the item asked for, or what was typed. */
-  show(query, answer, state, truth) {
+  show(query, answer, state, truth, steered) {
     const result = answer.results[0], { collection } = state;
     const focused = this.codes.contains(document.activeElement);
     const distances = result.matches.map((match) => differing(match.symbols, result.query.symbols).length);
-    this.shown = { result, state, distances, truth, took: answer.took_ms };
+    this.shown = { result, state, distances, truth, steered, took: answer.took_ms };
     const fields = tellingFields([query, ...result.matches].filter((item) => item.metadata));
-    this.title = query.id === undefined ? "Neighbours of a text" : `Neighbours of ${query.id}`;
+    this.title = query.like ? "Neighbours of examples" : query.id === undefined ? "Neighbours of a text" : `Neighbours of ${query.id}`;
     byId("neighbours-title").textContent = this.title;
     byId("query-card").replaceChildren(...this.card(query, fields, collection));
     byId("answer").hidden = false;
@@ -98,10 +105,18 @@ export class Results {
   }
 
   card(query, fields, collection) {
+    if (query.like) return [el("div", { class: "told" }, el("h3", {}, "Examples"), this.examples(query))];
     const image = picture(query, collection);
     const heading = query.id === undefined ? "Text" : `Query ${query.id}`;
     const told = query.id === undefined ? el("p", { class: "text" }, query.text) : description(query, fields);
     return [image, el("div", { class: "told" }, el("h3", {}, heading), told)].filter(Boolean);
+  }
+
+  /** Examples and counterexamples; a click takes one away. */
+  examples({ like, unlike }) {
+    const row = (label, ids) => (ids.length === 0 ? null : el("p", { class: "examples" }, el("span", { class: "soft" }, `${label} `),
+      ids.map((id) => el("button", { type: "button", "aria-label": `no longer ${label} ${id}`, onclick: () => this.steer({ id }, "") }, `${id} ×`))));
+    return [row("like", like), row("less like", unlike)];
   }
 
   legend() {
@@ -123,9 +138,16 @@ export class Results {
       const said = `${place + 1}: ${spokenName(match, fields)}, distance ${number(match.distance)}${match.symbols.length ? `, ${count(distances[place], "symbol")} differ` : ""}`;
       const who = el("button", { type: "button", class: "found", tabindex: -1, "aria-label": said },
         image, el("span", { class: "told" }, el("span", { class: "name" }, nameOf(match, fields)), el("span", { class: "sub" }, detailsOf(match, fields, image ? 0 : 1))));
-      return el("li", { class: "row" }, el("span", { class: "rank", "aria-hidden": "true" }, String(place + 1)), who,
-        this.distance(match, distances[place]), el("span", { class: "code" }), truth ? el("span", { class: "truth no", "aria-hidden": "true" }) : null);
+      return el("li", { class: "row" }, el("span", { class: "rank", "aria-hidden": "true" }, String(place + 1)),
+        el("span", { class: "who-cell" }, who, this.steering(match)), this.distance(match, distances[place]), el("span", { class: "code" }), truth ? el("span", { class: "truth no", "aria-hidden": "true" }) : null);
     }));
+  }
+
+  /** Buttons for more and less of the same; keys do the same on a neighbour. */
+  steering(match) {
+    if (!this.shown.steered) return null;
+    const button = (sign, side, title) => el("button", { type: "button", tabindex: -1, title, "aria-label": `${title}: ${match.id}`, onclick: () => this.steer(match, side) }, sign);
+    return el("span", { class: "steer" }, button("+", "like", "More like this"), button("−", "unlike", "Less like this"));
   }
 
   distance(match, differ) {

@@ -1,9 +1,9 @@
 // What the page shows is its address: every state can be shared, and back and forward work.
 
-import { looksWhole } from "./api.js";
+import { looksWhole, readJson, writeJson } from "./api.js";
 
 export const DEFAULTS = Object.freeze({
-  collection: "", id: null, text: "", view: "", k: 10, radius: null, where: "", scoring: "auto", rerank: null, offset: 0, duplicates: null,
+  collection: "", id: null, like: "", unlike: "", text: "", view: "", k: 10, radius: null, where: "", scoring: "auto", rerank: null, offset: 0, duplicates: null,
 });
 
 /** The state of an address' query; whatever cannot be read is as if it were not there. */
@@ -17,6 +17,9 @@ export function read(query) {
   for (const name of ["radius", "duplicates"]) {
     const distance = Number.parseFloat(given.get(name) ?? "");
     state[name] = distance >= 0 && distance < Infinity ? distance : null;
+  }
+  if (idsIn(given.get("like")).length) {
+    for (const name of ["like", "unlike"]) state[name] = listed(idsIn(given.get(name)));
   }
   if (given.has("id")) state.id = parseId(given.get("id"), given.get("type"));
   return state;
@@ -37,6 +40,16 @@ export function parseId(text, type) {
   if (type === "string" || !looksWhole(text)) return text;
   return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
 }
+
+/** The ids in a list of examples, which is text in the state and in the address: `[4, "chair"]`. */
+export function idsIn(text) {
+  const ids = readJson(text ?? "");
+  const fine = Array.isArray(ids) && ids.every((id) => ["number", "string", "bigint"].includes(typeof id));
+  return fine ? ids : [];
+}
+
+/** Ids as a list of examples. */
+export const listed = (ids) => (ids.length ? writeJson(ids) : "");
 
 function whole(text, least) {
   const value = /^\d{1,9}$/.test(text ?? "") ? Number(text) : NaN;
