@@ -12,6 +12,7 @@ import click
 import pytest
 
 from rankhash.cli import main
+from rankhash.datasets.known import KNOWN
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -25,6 +26,8 @@ RUN = [page for page in PAGES if CODE.search(page.read_text()) and page.parent.n
 @pytest.mark.parametrize("page", RUN, ids=lambda p: p.name)
 def test_code_of_the_page_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if '"fashion_mnist"' in page.read_text() and not Path(KNOWN["fashion_mnist"].installed).is_dir():
+        pytest.skip("the photographs are not installed: apt install dataset-fashion-mnist")
     if page.name == "postgres.md":
         monkeypatch.setenv("PGUSER", "postgres")
         monkeypatch.setenv("PGHOST", request.getfixturevalue("postgres").partition("host=")[2])

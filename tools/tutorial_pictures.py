@@ -50,7 +50,8 @@ def show_row(axes: Any, images: Sequence[tuple[Any, bool]], shape: tuple[int, in
         axis.set(xticks=[], yticks=[])
         axis.spines[:].set(visible=not right, color=RED, linewidth=2)
         if image is not None:
-            axis.imshow(image.reshape(shape), cmap="gray_r")
+            raw = "none" if min(shape) > 8 else None  # as they are, which takes less space; small ones would be blurred
+            axis.imshow(image.reshape(shape), cmap="gray_r", interpolation=raw)
 
 
 def split_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -8,6 +8,7 @@ import io
 import urllib.error
 import urllib.request
 import zipfile
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -22,6 +23,8 @@ from rankhash.readers import open_vectors
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
+    """An empty cache, and no package of Fashion-MNIST."""
+    monkeypatch.setitem(known.KNOWN, "fashion_mnist", replace(known.KNOWN["fashion_mnist"], installed=""))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "rankhash"
 
@@ -233,7 +236,7 @@ def test_text_that_is_no_table_is_refused(tmp_path, text):
         load_dataset(str(tmp_path / "a.mtx"))
 
 
-def test_fashion_mnist_is_read_from_its_four_files(tmp_path):
+def test_fashion_mnist_is_read_from_its_four_files(tmp_path, cache, web, monkeypatch):
     for part, n in (("train", 60000), ("t10k", 10000)):
         head = b"\0\0\x08\x03" + b"".join(size.to_bytes(4, "big") for size in (n, 28, 28))
         (tmp_path / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + bytes(n * 784), 1))
@@ -242,6 +245,11 @@ def test_fashion_mnist_is_read_from_its_four_files(tmp_path):
     data = load_dataset("fashion_mnist", tmp_path)
     assert data.vectors.shape == (70000, 784)
     assert len(data.labels) == 70000
+    with pytest.raises(InvalidInputError, match="no network"):
+        load_dataset("fashion_mnist")
+    installed = replace(known.KNOWN["fashion_mnist"], installed=str(tmp_path))
+    monkeypatch.setitem(known.KNOWN, "fashion_mnist", installed)
+    assert load_dataset("fashion_mnist").vectors.shape == (70000, 784)
     (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(b"\0\0\x08\x01" + bytes(9)))
     with pytest.raises(FileFormatError, match="damaged"):
         load_dataset("fashion_mnist", tmp_path)

@@ -2,7 +2,7 @@
 
 ::
 
-    name ─▶ the file at ``path``, else in the cache, else downloaded and checked ─▶ Dataset(vectors, labels, …)
+    name ─▶ the file at ``path``, else of a package or in the cache, else downloaded ─▶ Dataset(vectors, labels, …)
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def load_dataset(name: str, path: str | os.PathLike[str] | None = None) -> Datas
     path
         The file of a known data set, or the folder that holds it, for example as ``labelme.mtx`` or
         under a published name (``LabelMe_gist.mat``, ``Peekaboom_gist.mat``). None (default)
+        takes Fashion-MNIST from the Debian package ``dataset-fashion-mnist`` if it is installed, and else
         looks in the cache, ``~/.cache/rankhash`` (or ``XDG_CACHE_HOME``); a file that is missing there is downloaded,
         if it is public, and checked by its SHA-256.
 

@@ -46,6 +46,9 @@ class Known:
     origin: str = ""
     """Where a set that is not downloaded is published"""
 
+    installed: str = ""
+    """Folder of a Debian package with the same files, compressed anew; empty if there is none"""
+
 
 def _exactly(n: int) -> range:
     return range(n, n + 1)
@@ -71,6 +74,7 @@ KNOWN: dict[str, Known] = {
         },
         FASHION,
         (28, 28),
+        installed="/usr/share/datasets/fashion-mnist",
     ),
     "cifar10-gist": Known(_exactly(60_000), 512, {"cifar10_gist512.npz": ""}),
     "labelme": Known(GIST_ROWS, 512, {"labelme.mat": ""}, published="LabelMe_gist", origin=GIST_SOURCES),
@@ -113,9 +117,11 @@ def _digits() -> Dataset:
 
 
 def _files(name: str, known: Known, path: Path | None) -> list[Path]:
-    """The files of a data set: those of the user, unchecked, or else those of the cache, checked."""
+    """The files of a data set: those of the user or of a package, unchecked, or else those of the cache, checked."""
     if path is not None:
         return _given(name, known, path)
+    if known.installed and all(os.path.isfile(os.path.join(known.installed, file)) for file in known.files):
+        return _given(name, known, Path(known.installed))
     folder = cache_folder() / name if len(known.files) > 1 else cache_folder()
     return [_cached(name, known, folder, file) for file in known.files]
 
