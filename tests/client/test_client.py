@@ -82,6 +82,20 @@ def test_examples_reach_the_server(served):
             call()
 
 
+def test_warnings_of_the_server_are_warnings_here(served):
+    items = served[1].collection("items")
+    for call in (
+        lambda: items.search(X[:2], where="nubmer < 3"),
+        lambda: items.search(like=[1, 2], where="nubmer < 3"),
+        lambda: items.search_ids([1], where="nubmer < 3"),
+        lambda: items.search_arrays(X[:2], where="nubmer < 3"),
+        lambda: list(items.items(where="nubmer < 3")),
+    ):
+        with pytest.warns(UserWarning, match="no item has the field nubmer") as caught:
+            call()
+        assert len(caught) == 1
+
+
 def test_items_come_and_go(served):
     collection, client = served
     items = client.collection("items")

@@ -82,3 +82,11 @@ def test_items_without_the_field_are_one_group(hasher, vectors):
         found = [name for name in collection.search(vectors[0], 9, group_by="g").ids[0] if name is not None]
         assert len(found) == 5
         assert {0, 1, 4, 5} < {*found}
+
+
+def test_grouping_by_a_field_that_no_item_has_is_a_warning(stored, vectors):
+    with pytest.warns(UserWarning, match="no item has the field gruop, by which results are grouped") as caught:
+        stored.search(vectors[:1], 3, group_by="gruop")
+    assert caught[0].filename == __file__
+    with Collection.create(None, metric="cosine") as empty:
+        empty.search(vectors[:1], 3, group_by="gruop")

@@ -196,6 +196,15 @@ def test_the_page_is_dark_where_the_system_is(page, visit):
     assert opened.page.evaluate(colour) == "rgb(255, 255, 255)"
 
 
+def test_on_paper_headings_stay_with_whole_tables(page, visit):
+    opened = visit(page.as_uri(), 1280, 2000)
+    opened.page.emulate_media(media="print")
+    styles = "selector => [...document.querySelectorAll(selector)].map(node => getComputedStyle(node))"
+    inside = opened.page.evaluate(f"({styles})('.table, figure').map(style => style.breakInside)")
+    after = opened.page.evaluate(f"({styles})('h2, h3, h4, summary').map(style => style.breakAfter)")
+    assert set(inside) == set(after) == {"avoid"}
+
+
 def test_page_fits_a_phone(page, visit):
     opened = visit(page.as_uri(), 390, 9000)
     rights = "[...document.querySelectorAll('svg.plot')].map(plot => plot.getBoundingClientRect().right)"

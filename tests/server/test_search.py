@@ -89,6 +89,12 @@ def test_wrong_examples_get_a_sentence(client, body, message):
     assert message in answer.json["error"]["message"]
 
 
+def test_grouping_by_a_field_that_no_item_has_is_a_warning(client):
+    answer = client.search(id=4, group_by="digits").json
+    assert answer["warnings"] == ["no item has the field digits, by which results are grouped"]
+    assert "warnings" not in client.search(id=4, group_by="digit").json
+
+
 def test_equal_examples_at_the_same_time_get_equal_answers(collection):
     def ask(port):
         client = Client(port)

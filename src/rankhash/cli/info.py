@@ -22,7 +22,9 @@ def _collection_facts(path: str) -> dict[str, Any]:
     from ..collection import Collection
 
     with Collection.open(path) as collection:
-        return {"kind": "Collection", **asdict(collection.stats()), **_common.views_of(collection.hasher)}
+        facts = {"kind": "Collection", **asdict(collection.stats()), **_common.views_of(collection.hasher)}
+    del facts["index_bytes"]  # the memory of searches, and there was none
+    return facts
 
 
 def _hasher_facts(path: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -140,7 +141,9 @@ class RemoteCollection:
             asked = {"offset": offset, "limit": page} | ({} if where is None else {"where": where})
             answer = self._transport.request("GET", f"{self._path}/items?{urlencode(asked)}")
             with as_described():
-                items: list[dict[str, Any]] = [*answer.json()["items"]]
+                body = answer.json()
+                items: list[dict[str, Any]] = [*body["items"]]
+                _warn([] if offset else body.get("warnings") or [])
             yield from items
             offset += len(items)
             if len(items) < page:
@@ -246,10 +249,18 @@ def _text(value: Any) -> str:
 
 def _matches(answer: Answer, n_queries: int) -> list[list[Match]]:
     with as_described():
-        found = [[_match(one) for one in result["matches"]] for result in answer.json()["results"]]
+        body = answer.json()
+        found = [[_match(one) for one in result["matches"]] for result in body["results"]]
         if len(found) != n_queries:
             raise ValueError("another number of results")
+        _warn(body.get("warnings") or [])
         return found
+
+
+def _warn(sentences: Sequence[Any]) -> None:
+    """Pass on the server's warnings, of fields that no item has."""
+    for sentence in sentences[:100]:
+        warnings.warn(str(sentence), stacklevel=4)
 
 
 def _match(one: dict[str, Any]) -> Match:
@@ -265,5 +276,7 @@ def _arrays(answer: Answer) -> tuple[Any, Any]:
             raise ValueError
     except (TypeError, ValueError, AttributeError):
         raise EngineError("the server's answer is not what its head says") from None
+    with as_described():
+        _warn(json.loads(answer.headers.get("x-rankhash-warnings", "[]")))
     ids = np.frombuffer(answer.body, "<i8", n * k).reshape(n, k).astype(np.int64)
     return ids, np.frombuffer(answer.body, "<f4", n * k, offset=8 * n * k).reshape(n, k).astype(np.float32)

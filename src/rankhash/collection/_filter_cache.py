@@ -76,12 +76,12 @@ class FilterCache:
             condition, parameters = to_sql(tree, read_fields(connection))
             entry = _evaluated(entry, connection, replica, condition, parameters, counters.next_number)
             if counters.n_items:
-                unknown = sorted(path for path in tested_fields(tree) if not self._is_known(connection, path, counters))
+                unknown = sorted(path for path in tested_fields(tree) if not self.is_known(connection, path, counters))
                 entry = replace(entry, unknown=tuple(_shown(field_name(path)) for path in unknown))
             self._put(expression, entry)
         return entry
 
-    def _is_known(self, connection: sqlite3.Connection, path: str, counters: Counters) -> bool:
+    def is_known(self, connection: sqlite3.Connection, path: str, counters: Counters) -> bool:
         """Whether some item has had the field; only items added since the last test are tested."""
         looked = self._looked.get(path, 0)
         if looked is not None:

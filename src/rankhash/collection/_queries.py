@@ -16,7 +16,6 @@ from ..neighbors import Neighbors
 from ..vector_index.numbered import prepare
 from ._encoding import Encoding
 from ._view import View
-from .filters import field_path
 from .results import Matches, RadiusMatches
 
 SCORINGS = ("auto", "hamming", "weighted", "asymmetric")
@@ -126,7 +125,7 @@ class Queries:
         """
         if group_by is None:
             return view.matches(self._neighbors(view, k, where, without))
-        path, width = field_path(group_by), CANDIDATES_PER_GROUP * k
+        path, width = view.group_path(group_by), CANDIDATES_PER_GROUP * k
         while True:
             found = self._neighbors(view, width, where, without)
             chosen = first_of_groups(found, [view.values(row, path) for row in found.ids], k)

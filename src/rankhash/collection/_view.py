@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ from ._items import Id
 from ._names import NameCache
 from ._replica import Replica
 from ._schema import Counters
+from .filters import field_path
 from .results import Item, Matches
 
 
@@ -93,6 +95,17 @@ class View:
     def unknown_fields(self, where: str) -> list[str]:
         """The fields that a filter tests and that no item has."""
         return [*self._caches.filters.result(self._connection, self._replica, where, self._counters).unknown]
+
+    def group_path(self, field: str) -> str:
+        """The JSON path of a field to group by; warns if no item has it."""
+        if self._warn and not self.has_field(field):
+            warnings.warn(f"no item has the field {field}, by which results are grouped", stacklevel=4)
+        return field_path(field)
+
+    def has_field(self, name: str) -> bool:
+        """Whether an item has the field, or there are no items."""
+        counters = self._counters
+        return not counters.n_items or self._caches.filters.is_known(self._connection, field_path(name), counters)
 
     def numbers(self, where: str | None = None) -> I64:
         """The numbers of all items, or of those that match a filter (None), ascending."""

@@ -107,6 +107,10 @@ class Snapshot(ReadMethods):
         """The fields that a filter tests and that no item has: probably mistakes."""
         return self._commit.unknown_fields(where)
 
+    def has_field(self, name: str) -> bool:
+        """Whether an item has the field, such as ``size.width``; True if there are no items."""
+        return self._commit.has_field(name)
+
     def metadata_bytes(self, ids: Sequence[Id]) -> list[int]:
         """The length of each item's metadata as JSON text, in bytes; 0 for an item without metadata."""
         return self._commit.metadata_bytes(_items.as_ids(ids, unique=False))

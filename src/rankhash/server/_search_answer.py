@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -51,6 +52,8 @@ def as_bytes(_: BatchKey, found: SearchResult, __: float) -> Response:
     if str in kinds:
         raise ApiError(406, "not_acceptable", "ids that are text have no binary form", "ask for application/json")
     numbers = np.array(names if kinds == {int} else [-1 if name is None else name for name in names], "<i8")
-    shape = f"{ids.shape[0]},{ids.shape[1]}"
+    headers = {"x-rankhash-shape": f"{ids.shape[0]},{ids.shape[1]}"}
+    if found.warnings:
+        headers["x-rankhash-warnings"] = json.dumps(found.warnings)
     data = numbers.tobytes() + distances.astype("<f4").tobytes()
-    return Response(data, headers={"x-rankhash-shape": shape}, media_type=_bodies.RAW)
+    return Response(data, headers=headers, media_type=_bodies.RAW)

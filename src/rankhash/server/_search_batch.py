@@ -145,6 +145,8 @@ def _search(snapshot: Snapshot, key: BatchKey, vectors: Any, names: list[Id] | N
     found = SearchResult(matches, snapshot.generation)
     if key.where is not None:
         found.warnings = unknown_fields(snapshot, key.where)
+    if key.group_by is not None and not snapshot.has_field(key.group_by):
+        found.warnings = [*found.warnings, f"no item has the field {key.group_by}, by which results are grouped"]
     if names is not None:
         found.queries = [{"id": name} for name in names]
     found.items = _describe(snapshot, key, matches)

@@ -34,7 +34,7 @@ def test_groups_are_shown_and_found_from_the_search(shown, visit, copies):
         expect(page.locator("#groups > li")).to_have_count(2)
         expect(page).to_have_url(f"http://127.0.0.1:{client.port}/?collection=copies&id=0&duplicates=3")
         expect(page.locator("#groups .name")).to_have_text(
-            ["title 0", "title 3", EVIL[:80] + "…", "title 5", "title 8", "title 9", "title 11"]
+            ["title 0", "title 3", EVIL, "title 5", "title 8", "title 9", "title 11"]
         )
         assert page.locator("#groups img").count() == 7
         assert pressed(page) == [False, True, True, False, True, True, True]

@@ -256,3 +256,22 @@ def test_recall_by_candidates_is_what_re_ranking_them_finds(shown, collections):
 
 def test_recall_by_candidates_needs_codes_and_vectors(shown):
     expect(shown("?collection=wines").page.locator("#recall-view")).to_be_hidden()
+
+
+def test_without_codes_texts_have_the_width_of_the_page(visit):
+    """As in a collection without a hasher, the usual one: nothing is kept free for codes that do not exist."""
+    rng = np.random.default_rng(0)
+    sentence = "a sentence that is too long for the narrow column beside the codes "
+    with Collection.create(":memory:", metric="cosine") as items:
+        items.add(rng.normal(size=(60, 4)), metadata=[{"text": f"{i} {sentence}", "price": i} for i in range(60)])
+        with serving({"items": items}, Settings()) as client:
+            for width, share in ((1280, 0.4), (390, 0.5)):
+                page = visit(f"http://127.0.0.1:{client.port}/?id=3", width, 800).page
+                expect(page.locator("#summary")).to_contain_text("recall 100 %")
+                assert page.locator(".found").first.bounding_box()["width"] > share * width
+                expect(page.locator("#histogram")).to_be_hidden()
+                expect(page.locator("#where")).to_have_attribute("placeholder", "price = 0")
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                page.locator(".rows .row").first.hover()
+                page.locator(".steer button").first.click()
+                expect(page.locator("#neighbours-title")).to_have_text("Neighbours of examples")

@@ -75,8 +75,9 @@ export class Controls {
 
   /** Suggest a filter over fields that are there. */
   suggest(items, fields) {
-    const field = fields.find((name) => items.some((item) => ["number", "string"].includes(typeof item.metadata?.[name])));
-    const item = items.find((one) => ["number", "string"].includes(typeof one.metadata?.[field]));
+    const isShort = (value) => ["number", "string"].includes(typeof value) && String(value).length <= 20;
+    const field = fields.find((name) => items.some((item) => isShort(item.metadata?.[name])));
+    const item = items.find((one) => isShort(one.metadata?.[field]));
     const quoted = field && !/^[a-z_]\w*$/i.test(field) ? `\`${field}\`` : field;
     byId("where").placeholder = item ? `${quoted} = ${JSON.stringify(item.metadata[field])}`.slice(0, 60) : "price < 20";
   }

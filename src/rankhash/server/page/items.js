@@ -33,7 +33,7 @@ export function tellingFields(items) {
 /** What an item is called: the first field that is a title by its name; without one, its id. */
 export function nameOf(item, fields) {
   const field = titleField(item, fields);
-  return field === undefined ? `${item.id}` : asText(item.metadata[field], 80);
+  return field === undefined ? `${item.id}` : asText(item.metadata[field], 200);
 }
 
 /** Further details of an item: its id unless that is its name, and fields. */

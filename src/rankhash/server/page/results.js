@@ -39,6 +39,7 @@ export class Results {
     byId("neighbours-title").textContent = this.title;
     byId("query-card").replaceChildren(...this.card(query, fields, collection));
     byId("answer").hidden = false;
+    byId("answer").classList.toggle("codeless", result.query.symbols.length === 0);
     byId("answer").classList.toggle("texts", !result.matches.some((match) => match.metadata?.image));
     this.codes.replaceChildren(this.legend(), this.queryRow(), this.rows(result.matches, fields, distances, collection));
     this.redraw();
