@@ -77,8 +77,20 @@ def test_float32_in_c_order_is_not_copied(tmp_path):
 def test_unaligned_memory_is_copied_to_an_aligned_place():
     buffer = bytearray(b"\0") + bytearray(TABLE.tobytes())
     X = np.frombuffer(buffer, np.uint8)[1:].view(np.float32).reshape(4, 3)
-    assert as_vectors(X).flags.aligned
-    np.testing.assert_array_equal(as_vectors(X), TABLE)
+    for n_features in (None, 3):
+        assert as_vectors(X, n_features=n_features).flags.aligned
+        np.testing.assert_array_equal(as_vectors(X, n_features=n_features), TABLE)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_shorter_way_of_small_arrays_looks_at_the_numbers(value):
+    X = TABLE.copy()
+    assert as_vectors(X, n_features=3) is X
+    X[1, 2] = value
+    with pytest.raises(InvalidInputError, match="^X .*row 1 holds"):
+        as_vectors(X, n_features=3)
+    with pytest.raises(InvalidInputError, match="features"):
+        as_vectors(TABLE, n_features=4)
 
 
 @pytest.mark.parametrize(

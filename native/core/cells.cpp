@@ -8,7 +8,7 @@
 namespace rankhash {
 namespace {
 
-constexpr int64_t kTileQueries = 128;
+constexpr int64_t kTileQueries = 126;               // panel_dots takes six of them at once
 constexpr int kMoreTimes = 2, kMoreCandidates = 4;  // searches again, with so many times the candidates
 
 int64_t panels_of(int64_t rows) { return (rows + kPanel - 1) / kPanel; }

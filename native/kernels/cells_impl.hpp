@@ -5,33 +5,46 @@ namespace rankhash::RANKHASH_ISA {
 
 constexpr int kPanelVectors = kPanel / kLanes;
 
-// Q queries with one panel: out[q][r] = Σ_j panel[j][r] · queries[q][j].
-template <int Q>
-RANKHASH_INLINE static inline void multiply_panel(const float* panel, int64_t depth, const float* queries,
-                                                  int64_t stride, float* out, int64_t out_stride) {
-  Floats sum[Q][kPanelVectors];
+// Q queries with P panels: out[q][p][r] = Σ_j panels[p][j][r] · queries[q][j].
+template <int Q, int P>
+RANKHASH_INLINE static inline void multiply_panels(const float* panels, int64_t depth, const float* queries, float* out,
+                                                   int64_t out_stride) {
+  Floats sum[Q][P][kPanelVectors];
   for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < kPanelVectors; ++v) sum[q][v] = fill_floats(0);
-  for (int64_t j = 0; j < depth; ++j, panel += kPanel) {
-    Floats rows[kPanelVectors];
-    for (int v = 0; v < kPanelVectors; ++v) rows[v] = load_floats(panel + v * kLanes);
-    for (int q = 0; q < Q; ++q) {
-      const Floats x = fill_floats(queries[q * stride + j]);
-      for (int v = 0; v < kPanelVectors; ++v) sum[q][v] = multiply_add(x, rows[v], sum[q][v]);
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < kPanelVectors; ++v) sum[q][p][v] = fill_floats(0);
+  for (int64_t j = 0; j < depth; ++j, panels += kPanel)
+    for (int p = 0; p < P; ++p) {
+      Floats rows[kPanelVectors];
+      for (int v = 0; v < kPanelVectors; ++v) rows[v] = load_floats(panels + p * depth * kPanel + v * kLanes);
+      for (int q = 0; q < Q; ++q) {
+        const Floats x = fill_floats(queries[q * depth + j]);
+        for (int v = 0; v < kPanelVectors; ++v) sum[q][p][v] = multiply_add(x, rows[v], sum[q][p][v]);
+      }
     }
-  }
   for (int q = 0; q < Q; ++q)
-    for (int v = 0; v < kPanelVectors; ++v) store_floats(out + q * out_stride + v * kLanes, sum[q][v]);
+    for (int p = 0; p < P; ++p)
+      for (int v = 0; v < kPanelVectors; ++v)
+        store_floats(out + q * out_stride + p * kPanel + v * kLanes, sum[q][p][v]);
 }
 
+// Six queries share the reading of a panel. One query alone takes four panels at once: each of its sums waits for the
+// one before, so that there must be several of them.
 static void panel_dots(const float* panels, int64_t n_panels, int64_t depth, const float* queries, int64_t n_queries,
                        float* out, int64_t out_stride) {
-  for (int64_t p = 0; p < n_panels; ++p, panels += depth * kPanel, out += kPanel) {
-    int64_t q = 0;
-    const auto at = [&](int64_t query) { return queries + query * depth; };
-    for (; q + 6 <= n_queries; q += 6) multiply_panel<6>(panels, depth, at(q), depth, out + q * out_stride, out_stride);
-    for (; q + 2 <= n_queries; q += 2) multiply_panel<2>(panels, depth, at(q), depth, out + q * out_stride, out_stride);
-    if (q < n_queries) multiply_panel<1>(panels, depth, at(q), depth, out + q * out_stride, out_stride);
+  constexpr int kQueries = 6, kPanels = 4;
+  const int64_t together = n_queries / kQueries * kQueries;
+  for (int64_t p = 0; p < n_panels; ++p)
+    for (int64_t q = 0; q < together; q += kQueries)
+      multiply_panels<kQueries, 1>(panels + p * depth * kPanel, depth, queries + q * depth,
+                                   out + q * out_stride + p * kPanel, out_stride);
+  for (int64_t q = together; q < n_queries; ++q) {
+    int64_t p = 0;
+    float* own = out + q * out_stride;
+    for (; p + kPanels <= n_panels; p += kPanels)
+      multiply_panels<1, kPanels>(panels + p * depth * kPanel, depth, queries + q * depth, own + p * kPanel, 0);
+    for (; p < n_panels; ++p)
+      multiply_panels<1, 1>(panels + p * depth * kPanel, depth, queries + q * depth, own + p * kPanel, 0);
   }
 }
 

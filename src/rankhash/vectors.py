@@ -22,6 +22,11 @@ from .errors import InvalidInputError, InvalidTypeError
 BATCH_BYTES = 4 << 20
 """Size of one batch: large enough to keep the kernels busy, small enough to stay in the cache."""
 
+MAX_PLAIN = 4096
+"""Arrays of at most this many float32 numbers that need no conversion take a shorter way."""
+
+_FLOAT32 = np.dtype(np.float32)
+
 MAX_DENSE_BYTES = 2 << 30
 """Largest array that sparse rows are converted to at once."""
 
@@ -54,7 +59,23 @@ def as_vectors(X: Any, *, n_features: int | None = None, name: str = "X", owner:
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    return batches(X, n_features=n_features, name=name, owner=owner).whole()
+    return X if _is_plain(X, n_features) else batches(X, n_features=n_features, name=name, owner=owner).whole()
+
+
+def _is_plain(X: Any, n_features: int | None) -> bool:
+    """Whether ``X`` is a small array that needs no conversion: one query is checked in less time than it is searched.
+
+    False only says that it has to be looked at more closely.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype is _FLOAT32
+        and X.ndim == 2
+        and X.shape[1] == n_features
+        and 0 < X.size <= MAX_PLAIN
+        and bool(X.flags.c_contiguous and X.flags.aligned)
+        and bool(np.isfinite(X).all())
+    )
 
 
 def batches(

@@ -152,6 +152,20 @@ def test_the_byte_of_a_correction_is_added_to_the_distance(rng, isa, n_symbols):
     assert stats.candidates >= 7 * 150
 
 
+@pytest.mark.parametrize("n_cells", [15, 64, 150])
+def test_a_query_alone_is_answered_as_in_a_batch(rng, isa, n_cells):
+    view, *_ = hand_made_cells(rng, rng.integers(0, 40, n_cells).tolist(), 9, 8, corrected=True)
+    points = rng.normal(size=(13, 9)).astype(np.float32)
+    nothing, _, _ = rows_view(np.empty((0, 9), np.float32), "float32")
+    how = _kernels.CellSearch(20, 40.0, 4, 50)
+    batch = _kernels.search_cells(view, nothing, None, None, points, points, how, 1)
+    for row in range(len(points)):
+        point = points[row : row + 1]
+        alone = _kernels.search_cells(view, nothing, None, None, point, point, how, 1)
+        np.testing.assert_array_equal(alone[0][0], batch[0][row])
+        np.testing.assert_array_equal(alone[1][0], batch[1][row])
+
+
 def test_codes_much_farther_than_the_last_neighbour_are_not_re_ranked(rng, isa):
     made = hand_made_cells(rng, [200, 90, 33, 150], 12, 16, corrected=True)
     view, symbols, cells, centroids, _, decoder = made
