@@ -87,7 +87,7 @@ def test_the_shorter_way_of_small_arrays_looks_at_the_numbers(value):
     X = TABLE.copy()
     assert as_vectors(X, n_features=3) is X
     X[1, 2] = value
-    with pytest.raises(InvalidInputError, match="^X .*row 1 holds"):
+    with pytest.raises(InvalidInputError, match=r"^X .*row 1 holds"):
         as_vectors(X, n_features=3)
     with pytest.raises(InvalidInputError, match="features"):
         as_vectors(TABLE, n_features=4)
