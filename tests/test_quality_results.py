@@ -29,7 +29,7 @@ def precision(rows, name, method, n_symbols, key="ap"):
     return np.array(values)
 
 
-@pytest.mark.parametrize("table", ["rsh_bits", "rsh_balls", "rsh_start", "rsh_defaults", "rsh_fit"])
+@pytest.mark.parametrize("table", ["rsh_paper", "rsh_bits", "rsh_balls", "rsh_start", "rsh_defaults", "rsh_fit"])
 def test_tables_that_are_on_no_page_can_be_shown(table):
     command = [sys.executable, BENCHMARKS / "render.py", "--show", table]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

@@ -15,6 +15,17 @@ BITS = (8, 16, 32, 64, 128)
 RANKED_BITS = BITS[:-1]
 BALL_BITS = (16, 32, 64)
 RIVALS = ("SRSH", "RSH", "ITQ", "MLH", "KSH", "LSH")
+RANK_CODES = (
+    "LSH",
+    "WTA",
+    "RSH untrained",
+    "RSH paper",
+    "RSH",
+    "SRSH paper",
+    "SRSH paper sampling",
+    "SRSH bound",
+    "SRSH",
+)
 ARITIES = ("JRSH", "JRSH K=4", "JRSH K=16")
 BALLS = ("JRSH radius 2", "JRSH radius 3", "JRSH radius 2 K=4", "JRSH", "SRSH", "ITQ", "MLH", "MLH rho=3")
 Metric = Callable[[Facts], "float | None"]
@@ -84,6 +95,13 @@ def ranking(runs: Runs) -> str:
     return _with_commits(_by_method(runs, "{}, bits", columns, ("JRSH", *RIVALS), bold="JRSH"), runs, BALLS)
 
 
+def rank_codes(runs: Runs) -> str:
+    """Average precision of RSH and SRSH with all their updates at equal symbols."""
+    columns: dict[str, tuple[int, Metric]] = {str(length): (length, precision) for length in (8, 16, 32, 64)}
+    lines = _by_method(runs, "{}, symbols", columns, RANK_CODES, key="n_symbols")
+    return _with_commits(lines, runs, RANK_CODES)
+
+
 def jrsh_balls(runs: Runs) -> str:
     """Precision within a radius at equal bits."""
     wanted = [(bits, radius) for bits in BALL_BITS for radius in ("2", "3")]
@@ -104,20 +122,22 @@ def _by_method(
     columns: dict[str, tuple[int, Metric]],
     methods: Iterable[str],
     bold: str = "",
+    key: str = "bits",
 ) -> list[str]:
     lines: list[str] = []
     for name, shown in SETS.items():
         lines += ["", *heading(title.format(shown), columns)]
         for method in methods:
             if found := runs.of(name, method):
-                lines.append(line(f"**{method}**" if method == bold else method, _cells(found, columns.values())))
+                label = f"**{method}**" if method == bold else method
+                lines.append(line(label, _cells(found, columns.values(), key)))
     return lines[1:]
 
 
-def _cells(runs: list[Facts], columns: Iterable[tuple[int, Metric]]) -> list[str]:
+def _cells(runs: list[Facts], columns: Iterable[tuple[int, Metric]], key: str = "bits") -> list[str]:
     cells = []
-    for bits, metric in columns:
-        values = (metric(run) for run in runs if run["bits"] == bits)
+    for length, metric in columns:
+        values = (metric(run) for run in runs if run[key] == length)
         cells.append(spread([value for value in values if value is not None]))
     return cells
 
@@ -136,6 +156,7 @@ TABLES: dict[str, Callable[[Runs], str]] = {
     "neighbours": neighbours,
     "balls": balls,
     "balls_pooled": balls_pooled,
+    "rank_codes": rank_codes,
     "jrsh": ranking,
     "jrsh_balls": jrsh_balls,
     "jrsh_arities": arities,
