@@ -55,3 +55,8 @@ def test_a_hasher_learns_from_the_classes():
 def test_mistakes_are_named(model, y, message):
     with pytest.raises(InvalidInputError, match=message):
         model.fit([[0.0], [1.0]], y)
+
+
+def test_a_number_in_the_place_of_the_hasher_gets_a_hint(rng):
+    with pytest.raises(InvalidInputError, match="say n_neighbors=5"):
+        RankNeighborsClassifier(5).fit(rng.normal(size=(20, 3)), np.arange(20) % 2)

@@ -122,7 +122,8 @@ class RankNeighbors(BaseEstimator):  # type: ignore[misc]
             if rerank:
                 raise InvalidInputError("rerank needs a hasher; without a hasher all neighbours have true distances")
         elif not isinstance(self.hasher, Hasher):
-            raise InvalidInputError(f"hasher must be a rankhash hasher or None, got {self.hasher!r}")
+            meant = f"; for that many neighbours say n_neighbors={self.hasher}" if isinstance(self.hasher, int) else ""
+            raise InvalidInputError(f"hasher must be a rankhash hasher or None, got {self.hasher!r}{meant}")
         elif self.metric != "euclidean":
             raise InvalidInputError(f"metric={self.metric!r} is for true neighbours; leave out the hasher")
         return rerank
