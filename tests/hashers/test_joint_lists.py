@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -92,7 +94,7 @@ def held_out():
 
 def test_the_check_takes_what_has_the_higher_recall(monkeypatch):
     held = held_out()
-    good, bad = (JointLearner(RNG.normal(size=(n, 7)).astype(np.float32), n, 2) for n in (40, 2))
+    good, bad = (JointLearner(np.resize(RNG.normal(size=(n, 7)), (40, 7)).astype(np.float32), 40, 2) for n in (40, 2))
     for learner, itq, kept in [(good, bad, good.weights), (bad, good, good.weights)]:
         quality = check.take_better(learner.copy(), itq, held)
         taken = learner.copy()
@@ -102,6 +104,22 @@ def test_the_check_takes_what_has_the_higher_recall(monkeypatch):
     before = rank.weights.copy()
     assert check.take_better(rank, good, held)[0, 0] < 1
     np.testing.assert_array_equal(rank.weights, before)
+
+
+def test_projections_between_are_taken_if_they_find_most(monkeypatch):
+    learner, itq = (JointLearner(RNG.normal(size=(8, 7)).astype(np.float32), 8, 2) for _ in range(2))
+    for recalls, taken in [((0.5, 0.495, 0.6), "between"), ((0.5, 0.495, 0.4), "learned"), ((0.5, 0.55, 0.52), "itq")]:
+        found = iter([[[recalls[0], 0.1], [recalls[1], 0.2]], [[recalls[2], 0.3]]])
+        held = SimpleNamespace(quality=lambda *_, found=found: np.array(next(found), np.float32))
+        kept = learner.copy()
+        quality = check.take_better(kept, itq, held)
+        between = learner.weights / 2 + itq.weights / 2
+        between /= np.linalg.norm(between, axis=1, keepdims=True)
+        expected = {"between": between, "learned": learner.weights, "itq": itq.weights}[taken]
+        np.testing.assert_allclose(kept.weights, expected, rtol=1e-5)
+        assert quality[0, 0] == pytest.approx(max(recalls[0], recalls[2]))
+    clear = SimpleNamespace(quality=lambda *learners: np.array([[0.5, 0], [0.48, 0]])[: len(learners)])
+    assert check.take_better(learner.copy(), itq, clear)[0, 0] == 0.5
 
 
 @pytest.mark.parametrize("block", [1, 1 << 21])

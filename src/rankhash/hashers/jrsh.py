@@ -108,7 +108,8 @@ class JRSH(SymbolReport, KernelHasher):
         Fraction of the training points that have each value of each symbol.
     check_ : ndarray (2, 2) or None
         Recall of the 10 nearest among 100, and average precision, of up to 1000 held-out vectors: learned codes and
-        those of ITQ of as many bits. For arity 2, codes are those of ITQ if the learned recall is lower. ``fit``
+        those of ITQ of as many bits. For arity 2, codes are those of ITQ if the learned recall is lower,
+        and lie between the two if that is better. ``fit``
         without labels makes the check on 2000 vectors or more, for linear features and ``target="ranking"``.
     history_ : dict of lists
         ``step``, ``value`` of the objective, ``average_precision`` of hard codes, ``balance`` (the effective number of

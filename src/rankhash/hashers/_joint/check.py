@@ -30,6 +30,9 @@ MAX_SCORES = 1 << 26
 BLOCK_FLOATS = 1 << 21
 """Entries of a block of distances."""
 
+CLEAR_LEAD = 0.01
+"""A recall that is higher by this much is higher for other queries as well, mostly."""
+
 NAMES = ("recall of the 10 nearest among 100", "average precision")
 """Names of the two measures."""
 
@@ -79,10 +82,17 @@ class HeldOut:
 def take_better(learner: JointLearner, itq: JointLearner, held_out: HeldOut) -> F32:
     """Recall and average precision ``(2, 2)`` of learned codes and of those of ITQ.
 
-    A learner of arity 2 takes the projections of ITQ if its own recall is lower.
+    If its recall is not clearly higher, a learner of arity 2 that started from ITQ takes the projections halfway back
+    if their recall is higher, and those of ITQ if theirs is the highest.
     """
     quality = held_out.quality(learner, itq)
-    if learner.arity == 2 and quality[0, 0] < quality[1, 0]:
+    if learner.arity != 2 or quality[0, 0] >= quality[1, 0] + CLEAR_LEAD:
+        return quality
+    halfway = learner.halfway_to(itq)
+    between = held_out.quality(halfway)[0]
+    if between[0] > quality[0, 0]:
+        learner.weights, quality[0] = halfway.weights, between
+    if quality[0, 0] < quality[1, 0]:
         learner.weights = itq.weights
     return quality
 

@@ -69,6 +69,10 @@ class JointLearner:
         """A learner with the same projections and an optimiser of its own."""
         return JointLearner(self.weights.copy(), self.n_symbols, self.arity)
 
+    def halfway_to(self, other: JointLearner) -> JointLearner:
+        """A learner whose projections lie between its own and those of another one, from which it started."""
+        return JointLearner(_unit_rows(self.weights + other.weights), self.n_symbols, self.arity)
+
     def learn(
         self,
         x: F32,
