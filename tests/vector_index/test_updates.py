@@ -41,6 +41,18 @@ def test_removing_a_large_share_gives_its_room_back(learned):
     assert index.nbytes < before / 2
 
 
+def test_tightened_cells_have_their_codes_and_no_free_blocks(learned):
+    cells = learned()._engine.cells
+    own, codes, _ = cells.in_order()
+    cells.place(own[:2000], codes[:2000], np.arange(5000, 7000))
+    before, used = cells.in_order(), (-(-cells.sizes // 32)).sum()
+    assert len(cells.blocks) > used
+    cells.tighten()
+    assert len(cells.blocks) == len(cells.rows) == used
+    for a, b in zip(before, cells.in_order(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("mmap", [False, True])
 def test_upsert_replaces_and_adds_and_keeps_length(learned, stored, queries, mmap):
     index, fresh = learned(mmap=mmap), clustered(11, 300)

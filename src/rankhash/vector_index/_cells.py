@@ -144,6 +144,10 @@ class Cells:
         self.first_block[full], self.capacity[full] = starts, room[full]
         self.n_blocks += int(room[full].sum())
 
+    def tighten(self) -> None:
+        """Give back the room that cells have to grow: after all vectors were encoded, few follow."""
+        self._rewrite(-(-self.sizes.astype(np.int64) // BLOCK))
+
     def _rewrite(self, room: I64) -> None:
         """A new arena without holes, in which each cell has that many blocks."""
         starts = np.cumsum(room) - room

@@ -194,6 +194,7 @@ class Engine:
                 numbers = np.arange(start, min(start + step, n), dtype=np.int64)
                 cells.add(self.rows.take(numbers), numbers, self.n_threads)
                 step_done()
+        cells.tighten()
         self.cells = cells
 
     def calibrate(self) -> None:
