@@ -108,12 +108,12 @@ def test_instruction_sets_that_were_not_compared_are_named(name):
 
 @pytest.mark.parametrize(("n_symbols", "arity"), [(32, 4), (64, 2), (16, 16), (9, 3), (128, 2), (40, 16)])
 @pytest.mark.parametrize("k", [32, 100, 1000, 3000])
-def test_many_neighbours_are_found_whatever_the_sample_says(rng, isa, n_symbols, arity, k):
+@pytest.mark.parametrize("n_runs", [8, 9], ids=["Hamming", "tables"])
+def test_many_neighbours_are_found_whatever_the_sample_says(rng, isa, n_symbols, arity, k, n_runs):
     """Enough blocks for a sampled limit: random codes, and near codes that lie all in sampled blocks, or in none."""
     layout, n = CodeLayout(n_symbols, arity), 40_000
     symbols = rng.integers(0, arity, (n, n_symbols)).astype(np.uint8)
     queries = rng.integers(0, arity, (9, n_symbols)).astype(np.uint8)
-    n_runs = max(8, n // 256 // 64)
     for run in range(n_runs):
         first = 157 * run // n_runs * 256
         symbols[first : first + 300] = np.where(rng.random((300, n_symbols)) < 0.2, 0, queries[0])

@@ -5,6 +5,7 @@
 //   TopK: a collector of the k nearest codes; TopK::Record, TopK::capacity(k): the memory that it needs
 //   top_k(k, limit, room): one for the codes within the limit, with room for capacity(k) records
 //   scan(first query, collectors): a scan for as many queries as there are collectors
+//   kAnyOrder: whether a scan may go through blocks in any order; then TopK and the scan have lower_limit(s)
 #pragma once
 #include <memory>
 
@@ -20,6 +21,7 @@ class TopKSearch {
  public:
   using Distance = typename Scans::Distance;
   static constexpr Distance kNoLimit = Scans::kNoLimit;
+  static constexpr bool kKeepsSample = Scans::kAnyOrder;
 
   TopKSearch(const CodesView& view, const Scans& scans, int64_t k) : view_(view), scans_(scans), k_(k) {}
 
@@ -38,6 +40,20 @@ class TopKSearch {
     auto scan = scans_.scan(q, collectors(n, k_, limits, room));
     scan.expect_hits(static_cast<double>(view_.n_blocks()) / k_);
     scan.scan(first_block, last_block);
+    for (int64_t i = 0; i < n; ++i) take(i, scan.collector(i).finish());
+  }
+
+  template <class Take>
+  void run_kept(int64_t q, int64_t n, const SamplePlan& plan, Distance* limits, const Take& take) const {
+    const Room room(n * TopK::capacity(k_));
+    auto scan = scans_.scan(q, collectors(n, k_, limits, room));
+    const auto part = [&](int64_t first, int64_t last) { scan.scan(first, last); };
+    scan.expect_hits(1);
+    plan.visit(view_, part);
+    for (int64_t i = 0; i < n; ++i) limits[i] = scan.collector(i).lower_limit(plan.k);
+    scan.lower_limits();
+    scan.expect_hits(static_cast<double>(view_.n_blocks()) / k_);
+    plan.visit_others(view_, part);
     for (int64_t i = 0; i < n; ++i) take(i, scan.collector(i).finish());
   }
 
@@ -68,6 +84,7 @@ class RadiusSearch {
  public:
   using Distance = typename Scans::Distance;
   static constexpr Distance kNoLimit = Scans::kNoLimit;
+  static constexpr bool kKeepsSample = false;
 
   RadiusSearch(const Scans& scans, Distance radius) : scans_(scans), radius_(radius) {}
 

@@ -1,5 +1,6 @@
 #include "core/hamming.hpp"
 
+#include "core/counted_topk.hpp"
 #include "core/exhaustive.hpp"
 #include "core/hamming_scan.hpp"
 
@@ -11,6 +12,7 @@ class HammingScans {
  public:
   using Distance = int32_t;
   static constexpr int32_t kNoLimit = std::numeric_limits<int32_t>::max();
+  static constexpr bool kAnyOrder = false;  // of equal distances the smaller positions come first
 
   HammingScans(const CodesView& view, const uint8_t* queries) : view_(view), queries_(queries) {}
 

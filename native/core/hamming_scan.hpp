@@ -29,6 +29,8 @@ class HammingScan {
         bias_(collectors_.size() * kBiasStride) {
     const int64_t n = static_cast<int64_t>(collectors_.size());
     expanded_ ? make_offsets(rows, n) : make_masks(rows, n);
+    if constexpr (Collector::kPositions)
+      for (Collector& collector : collectors_) sinks_.push_back(collector.sink());
     if (expanded_) planes_.resize(static_cast<size_t>(n_digits_) * planes_per_digit(view.layout) * plane_bytes());
   }
 
@@ -42,11 +44,22 @@ class HammingScan {
     tile.layout = view_.layout;
     tile.context = this;
     tile.frequent = frequent_;
-    tile.on_hits = [](void* self, const HammingHits& hits) { static_cast<HammingScan*>(self)->take(hits); };
+    if constexpr (Collector::kPositions) {
+      tile.sinks = sinks_.data();
+      tile.on_full = [](void* self, const uint16_t* queries, int n) {
+        for (const uint16_t q : std::span(queries, n)) static_cast<HammingScan*>(self)->update(q);
+      };
+    } else {
+      tile.on_hits = [](void* self, const HammingHits& hits) { static_cast<HammingScan*>(self)->take(hits); };
+    }
     expanded_ ? scan_expanded(tile, first_block, last_block) : scan_direct(tile, first_block, last_block);
   }
 
-  Collector& collector(int64_t query) { return collectors_[query]; }
+  // To be asked after the scan.
+  Collector& collector(int64_t query) {
+    if constexpr (Collector::kPositions) collectors_[query].update(sinks_[query].next);
+    return collectors_[query];
+  }
 
   // Before the scan: about one step in `steps_per_hit` will have a hit.
   void expect_hits(double steps_per_hit) { frequent_ = steps_per_hit < kFrequent; }
@@ -59,8 +72,9 @@ class HammingScan {
   uint32_t plane_bytes() const { return together_ * kSlice; }
 
   // A step is as ordered as its last block.
-  void count(const HammingTile& tile, int64_t first_block) {
+  void count(HammingTile& tile, int64_t first_block) {
     block_ = first_block;
+    tile.first = first_block * kBlock;
     const bool ordered = view_.ordered(first_block + tile.n_blocks - 1);
     if (!started_ || ordered != ordered_) start(ordered);
     if (!primed_) return prime(tile);
@@ -144,6 +158,15 @@ class HammingScan {
     below_[q] = below;
     const int bias = (1 << counter_bits_) - below;
     for (int i = 0; i <= counter_bits_; ++i) bias_[q * kBiasStride + i] = bias >> i & 1 ? ~0u : 0u;
+    if constexpr (Collector::kPositions) sinks_[q].start = static_cast<uint64_t>(-int64_t{bias});
+  }
+
+  // A sink has reached its stop.
+  void update(int q) {
+    const uint64_t start = sinks_[q].start;
+    sinks_[q] = collectors_[q].update(sinks_[q].next);
+    sinks_[q].start = start;
+    set_bias(q);
   }
 
   void take(const HammingHits& hits) {
@@ -152,9 +175,7 @@ class HammingScan {
       Collector& collector = collectors_[code.query];
       const int distance = static_cast<int>(code.counter) - (1 << counter_bits_) + below_[code.query];
       if (distance >= collector.below(ordered_)) continue;
-      const int64_t position = first + code.place;
-      if (collector.push(distance, Collector::kPositions ? position : view_.ids[position]))
-        changed_.push_back(code.query);
+      if (collector.push(distance, view_.ids[first + code.place])) changed_.push_back(code.query);
     }
     if (!hits.last) return;
     for (const int q : changed_) set_bias(q);
@@ -171,7 +192,8 @@ class HammingScan {
   int64_t block_ = 0;
   std::vector<Collector> collectors_;
   std::vector<int> below_;
-  std::vector<int> changed_;  // queries whose limit has fallen
+  std::vector<int> changed_;    // queries whose limit has fallen
+  std::vector<HitSink> sinks_;  // of collectors of positions, which need no calls per hit
   std::vector<uint32_t> bias_;
   std::vector<uint32_t> digits_;
   AlignedVector<uint8_t> planes_;

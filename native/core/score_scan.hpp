@@ -86,13 +86,14 @@ class ScoreQuery {
   }
 
   // Lowers the limit: a sum of the byte tables exceeds the returned bound only if the distance exceeds the limit.
-  uint32_t set_limit(float limit, uint8_t* tables) {
+  // Tables are made again if the limit has fallen below a share of the one they were made for.
+  uint32_t set_limit(float limit, uint8_t* tables, double share) {
     if (limit == std::numeric_limits<float>::infinity()) {
       std::fill(tables, tables + plan_.n_columns * kEntries, uint8_t{0});
       return 255;
     }
     const double range = room(limit);
-    if (range < kRequantise * range_) {
+    if (range < share * range_) {
       range_ = range;
       quantise(tables);
     }
@@ -186,6 +187,11 @@ class ScoreScan {
 
   Collector& collector(int64_t query) { return collectors_[query]; }
 
+  // The collectors' limits have fallen, and will hardly fall further.
+  void lower_limits() {
+    for (size_t q = 0; q < queries_.size(); ++q) set_limit(static_cast<int64_t>(q), collectors_[q].limit(), 1);
+  }
+
   // Before the scan: about one block in `blocks_per_hit` will have a hit.
   void expect_hits(double blocks_per_hit) { frequent_ = blocks_per_hit < kFrequent; }
 
@@ -198,9 +204,9 @@ class ScoreScan {
   uint8_t* tables_of(int64_t q) { return tables_.data() + q * plan_.n_columns * kEntries; }
 
   // No code farther than the limit can win.
-  void set_limit(int64_t q, float limit) {
+  void set_limit(int64_t q, float limit, double share = kRequantise) {
     limits_[q] = limit;
-    bounds_[q] = queries_[q].set_limit(limit, tables_of(q));
+    bounds_[q] = queries_[q].set_limit(limit, tables_of(q), share);
   }
 
   // Where code `at` of the block stands in a column.

@@ -11,6 +11,7 @@ class ScoreScans {
  public:
   using Distance = float;
   static constexpr float kNoLimit = std::numeric_limits<float>::infinity();
+  static constexpr bool kAnyOrder = true;
 
   ScoreScans(const CodesView& view, const float* tables) : view_(view), plan_(view.layout), tables_(tables) {}
 

@@ -27,38 +27,48 @@ inline TaskGrid make_grid(int64_t n_blocks, int64_t n_queries, int64_t tile, int
 // How a sample of blocks estimates the limit of a search for many neighbours. Without it about
 // most · ln(n / most) candidates are taken; with it hardly more than `most`.
 struct SamplePlan {
-  int64_t n_runs;  // runs of kRun blocks at equal distances; 0: no sample
-  int64_t k;       // the k-th best of the sample is the limit
+  int64_t n_runs;   // runs of kRun blocks at equal distances; 0: no sample
+  int64_t k;        // the k-th best of the sample is the limit
+  double expected;  // how many of the wanted neighbours the sample is expected to hold
 
   static constexpr int64_t kRun = 2;
 
-  static SamplePlan make(int64_t n_blocks, int64_t most) {
-    constexpr int64_t kLeastNeighbors = 32, kShare = 32, kLeastRuns = 8;
-    const int64_t n_runs = std::max(kLeastRuns, n_blocks / (kShare * kRun));
-    if (most < kLeastNeighbors || n_runs * kRun * 8 > n_blocks || most * 8 > n_blocks * kBlock) return {0, 0};
+  // Of a sample that is kept, so that the search goes through the other blocks only, 1 / kKeptShare; else 1 / kShare.
+  static constexpr int64_t kShare = 32, kKeptShare = 8;
+
+  static SamplePlan make(int64_t n_blocks, int64_t most, int64_t share) {
+    constexpr int64_t kLeastNeighbors = 32, kLeastRuns = 8;
+    const int64_t n_runs = std::max(kLeastRuns, n_blocks / (share * kRun));
+    if (most < kLeastNeighbors || n_runs * kRun * 8 > n_blocks || most * 8 > n_blocks * kBlock) return {};
     return of(n_runs, static_cast<double>(most) * n_runs * kRun / n_blocks);
   }
 
   // A smaller sample, whose limit saves this one most of its own candidates.
   SamplePlan part() const {
     constexpr int64_t kPart = 8, kLeastRuns = 4;
-    return n_runs < kPart * kLeastRuns ? SamplePlan{0, 0} : of(n_runs / kPart, static_cast<double>(k) / kPart);
+    return n_runs < kPart * kLeastRuns ? SamplePlan{} : of(n_runs / kPart, expected / kPart);
   }
 
   // scan(first block, last block) for every run, while the next one is fetched.
   template <class Scan>
   void visit(const CodesView& view, const Scan& scan) const {
-    const auto first = [&](int64_t run) { return view.n_blocks() * run / n_runs; };
     for (int64_t run = 0; run < n_runs; ++run) {
-      if (run + 1 < n_runs) view.fetch(first(run + 1), first(run + 1) + kRun);
-      scan(first(run), first(run) + kRun);
+      if (run + 1 < n_runs) view.fetch(first(view, run + 1), first(view, run + 1) + kRun);
+      scan(first(view, run), first(view, run) + kRun);
     }
   }
 
+  // The same for the blocks between the runs.
+  template <class Scan>
+  void visit_others(const CodesView& view, const Scan& scan) const {
+    for (int64_t run = 0; run < n_runs; ++run) scan(first(view, run) + kRun, first(view, run + 1));
+  }
+
  private:
-  // Of all the neighbours that are wanted, `expected` are expected in the sample.
+  int64_t first(const CodesView& view, int64_t run) const { return view.n_blocks() * run / n_runs; }
+
   static SamplePlan of(int64_t n_runs, double expected) {
-    return {n_runs, static_cast<int64_t>(expected + 3 * std::sqrt(expected) + 2)};
+    return {n_runs, static_cast<int64_t>(expected + 3 * std::sqrt(expected) + 2), expected};
   }
 };
 
@@ -68,6 +78,9 @@ struct SamplePlan {
 //   and kNoLimit stands where it holds too few codes within them
 //   run(first query, queries, limits, first block, last block, take): take(i, hits) gets the sorted hits of query
 //   `first query + i` within its limit
+//   kKeepsSample: whether it can begin with blocks from anywhere; then also
+//   run_kept(first query, queries, plan, limits, take): the same over all blocks, first those of the plan, after which
+//   it lowers the limits
 template <class Search>
 class TiledSearch {
  public:
@@ -81,7 +94,8 @@ class TiledSearch {
         n_threads_(n_threads),
         n_blocks_(view.n_blocks()),
         grid_(make_grid(n_blocks_, n_queries, tile, n_threads)),
-        sample_(SamplePlan::make(n_blocks_, most)),
+        kept_(grid_.n_ranges == 1 && Search::kKeepsSample ? make_plan(SamplePlan::kKeptShare) : SamplePlan{}),
+        sample_(kept_.n_runs ? kept_.part() : make_plan(SamplePlan::kShare)),
         limits_(n_queries, Search::kNoLimit) {}
 
   // emit(query, hits) gets the best `most` of each query, from any thread.
@@ -90,13 +104,17 @@ class TiledSearch {
     if (grid_.n_ranges > 1) return run_ranges(emit);
     parallel_for(grid_.n_tiles, n_threads_, [&](int64_t t) {
       find_limits(t);
-      scan(t, 0, n_blocks_, [&](int64_t i, Hits hits) { finish(t * tile_ + i, hits, emit); });
+      const auto take = [&](int64_t i, Hits hits) { finish(t * tile_ + i, hits, emit); };
+      if constexpr (Search::kKeepsSample)
+        if (kept_.n_runs) return search_.run_kept(t * tile_, queries_of(t), kept_, limits_.data() + t * tile_, take);
+      scan(t, 0, n_blocks_, take);
     });
   }
 
  private:
   using Hits = std::vector<Hit<Distance>>;
 
+  SamplePlan make_plan(int64_t share) const { return SamplePlan::make(n_blocks_, most_, share); }
   int64_t queries_of(int64_t t) const { return std::min(tile_, n_queries_ - t * tile_); }
 
   void find_limits(int64_t t) {
@@ -149,7 +167,7 @@ class TiledSearch {
   int n_threads_;
   int64_t n_blocks_;
   TaskGrid grid_;
-  SamplePlan sample_;
+  SamplePlan kept_, sample_;
   std::vector<Distance> limits_;
 };
 

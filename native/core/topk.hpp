@@ -61,106 +61,6 @@ inline std::vector<FloatHit> best_in_order(FloatHit* hits, int64_t n, int64_t k)
   return sorted;
 }
 
-// The k nearest by a whole-number distance below n_distances, of positions that come in ascending order. Hits are only
-// appended; counts per distance are brought up to date when as many hits have come as could lower the limit. Neither
-// the limit nor the final order needs a comparison of distances.
-class CountedTopK {
- public:
-  using Record = uint64_t;
-  static constexpr bool kPositions = true;  // takes positions, not ids
-  static constexpr bool kFixed = false;
-
-  // Hits that one of them has room for.
-  static int64_t capacity(int64_t k) { return k + k / 2 + 64; }
-
-  // Candidates at a distance of `below` or more are of no interest. `room` takes capacity(k) hits.
-  CountedTopK(int64_t k, int n_distances, const IdView& ids, int below, uint64_t* room)
-      : limit_(below), hits_(room), k_(k), ids_(ids), counts_(n_distances) {}
-
-  // Candidates can win with a distance below this. A later id loses a tie with k hits; if ids come in any order, it may
-  // win one.
-  int below(bool ordered) const { return limit_ + (full_ && !ordered); }
-  int64_t wanted() const { return k_; }
-
-  // True if below() may have changed.
-  bool push(int distance, int64_t position) {
-    hits_[n_++] = static_cast<uint64_t>(distance) << kPositionBits | static_cast<uint64_t>(position);
-    if (n_ < next_count_) return false;
-    count();
-    return true;
-  }
-
-  // The k-th best distance, or `missing` if there are fewer than k hits.
-  int last_distance(int missing) {
-    count();
-    return full_ ? limit_ : missing;
-  }
-
-  std::vector<HammingHit> finish() {
-    count();
-    note_order();
-    if (!in_order_) keep_best();
-    std::vector<uint32_t> ends(limit_ + 1);  // the hits nearer than the limit, and then the ties
-    for (int d = 0; d < limit_; ++d) ends[d + 1] = ends[d] + static_cast<uint32_t>(counts_[d]);
-    const size_t n = std::min(n_, k_);
-    std::vector<HammingHit> sorted(n);
-    for (int64_t i = 0; i < n_; ++i) {
-      const int distance = distance_of(hits_[i]);
-      if (distance <= limit_ && ends[distance] < n) sorted[ends[distance]++] = {distance, id_of(hits_[i])};
-    }
-    for (int d = 0, first = 0; d <= limit_ && !in_order_; first = static_cast<int>(ends[d++]))
-      std::sort(sorted.begin() + first, sorted.begin() + ends[d]);
-    return sorted;
-  }
-
- private:
-  static constexpr int kPositionBits = 48;
-
-  static int distance_of(uint64_t hit) { return static_cast<int>(hit >> kPositionBits); }
-  static int64_t position_of(uint64_t hit) { return static_cast<int64_t>(hit & ((uint64_t{1} << kPositionBits) - 1)); }
-  int64_t id_of(uint64_t hit) const { return ids_[position_of(hit)]; }
-  // Of the hits since this was last called the last one has the largest position.
-  void note_order() { in_order_ = in_order_ && (!n_ || position_of(hits_[n_ - 1]) < ids_.n_ordered); }
-
-  // Lowers the limit to what the hits so far allow: fewer than k of them are nearer than it.
-  void count() {
-    for (; n_counted_ < n_; ++n_counted_)
-      if (const int distance = distance_of(hits_[n_counted_]); distance < limit_) ++counts_[distance], ++below_;
-    while (below_ >= k_) below_ -= counts_[--limit_], full_ = true;
-    if (n_ == capacity(k_)) keep_best();
-    next_count_ = std::min(n_ + k_ - below_, capacity(k_));
-  }
-
-  // Of the hits at the limit the smallest ids stay.
-  void keep_best() {
-    if (n_ <= k_) return;
-    note_order();
-    std::vector<uint64_t> ties;
-    int64_t kept = 0;
-    for (int64_t i = 0; i < n_; ++i)
-      if (distance_of(hits_[i]) < limit_) hits_[kept++] = hits_[i];
-      else if (distance_of(hits_[i]) == limit_) ties.push_back(hits_[i]);
-    const int64_t n_ties = std::min(static_cast<int64_t>(ties.size()), k_ - kept);
-    if (!in_order_ && n_ties < static_cast<int64_t>(ties.size()))
-      std::nth_element(ties.begin(), ties.begin() + n_ties, ties.end(),
-                       [&](uint64_t a, uint64_t b) { return id_of(a) < id_of(b); });
-    std::copy(ties.begin(), ties.begin() + n_ties, hits_ + kept);
-    n_ = n_counted_ = kept + n_ties;
-  }
-
-  int limit_;
-  bool full_ = false;       // at least k hits are within the limit, fewer than k nearer than it
-  bool in_order_ = true;    // hits of a distance stand in the order of their ids
-  uint64_t* hits_;          // distance and position
-  int64_t n_ = 0;           // hits
-  int64_t next_count_ = 1;  // when there are as many
-  int64_t n_counted_ = 0;   // the first of them are counted
-  int64_t below_ = 0;       // counted hits with distance < limit_
-  int64_t k_;
-  IdView ids_;
-  std::vector<int64_t> counts_;
-};
-
 // The k nearest by a real distance.
 class FloatTopK {
  public:
@@ -185,6 +85,16 @@ class FloatTopK {
     if (n_ < capacity(k_)) return false;
     keep_best();
     return true;
+  }
+
+  // Lowers the limit to the distance of the k-th best hit, if there are as many, and returns it.
+  float lower_limit(int64_t k) {
+    if (n_ >= k) {
+      std::nth_element(hits_, hits_ + (k - 1), hits_ + n_);
+      limit_ = hits_[k - 1].distance;
+      n_ = std::partition(hits_ + k, hits_ + n_, [&](const FloatHit& hit) { return hit.distance <= limit_; }) - hits_;
+    }
+    return limit_;
   }
 
   // The k-th best distance, or `missing` if there are fewer than k hits.

@@ -3,8 +3,8 @@
 namespace rankhash::RANKHASH_ISA {
 
 constexpr int64_t kMostPlaneBytes = 48 << 10;  // the planes of blocks that are counted together fit into the L1 cache
-constexpr int64_t kFetchAhead = 4096;          // prefetch distance of a single query, in bytes
-constexpr int kFetchLevel = 2;                 // prefetch into the L2 cache
+constexpr int64_t kFetchAhead = 8192;          // prefetch distance of a single query, in bytes
+constexpr int kFetchLevel = 3;                 // prefetch into the L1 cache
 
 template <int From, int M, class V>
 RANKHASH_INLINE static inline void ripple(V (&c)[M + 1], V carry) {
@@ -75,7 +75,6 @@ RANKHASH_INLINE static inline void add_pairs(V (&c)[M + 1], int n, const Low& lo
 template <class V>
 struct SymbolDigits {
   using Vector = V;
-  static inline void fetch(const uint8_t*, int64_t) {}
   template <int M>
   RANKHASH_INLINE static inline void add(V (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
                                          const uint32_t* digits) {
@@ -87,7 +86,6 @@ struct SymbolDigits {
 template <class V>
 struct BinaryDigits {
   using Vector = V;
-  static inline void fetch(const uint8_t*, int64_t) {}
   template <int M>
   RANKHASH_INLINE static inline void add(V (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
                                          const uint32_t* digits) {
@@ -97,81 +95,23 @@ struct BinaryDigits {
   }
 };
 
-// The block's own slices, compared with one query's bits.
+// The block's own slices, compared with one query's bits. Single queries are bound by memory: what is read is
+// prefetched little by little, since a whole block of prefetches at once would wait for the loads.
 template <int B>
 struct DirectDigits {
   using Vector = Bits;
-  // Single queries are bound by memory: a block is prefetched while earlier ones are counted. Inlined, GCC 12 would
-  // make the counting a third slower.
-  __attribute__((noinline)) static void fetch(const uint8_t* planes, int64_t size) {
-    planes += size > kFetchAhead ? size : kFetchAhead;
-    for (int64_t at = 0; at < size; at += 64) __builtin_prefetch(planes + at, 0, kFetchLevel);
-  }
   template <int M>
   RANKHASH_INLINE static inline void add(Bits (&c)[M + 1], const HammingTile& tile, const uint8_t* planes,
                                          const uint32_t* masks) {
     add_bits<M>(c, tile.layout.n_symbols, [=](int s) RANKHASH_INLINE {
+      for (int p = 0; p < B; p += 2) __builtin_prefetch(planes + (s * B + p) * kSlice + kFetchAhead, 0, kFetchLevel);
+      if (B > 2)
+        asm volatile("" ::: "memory");  // GCC would mix the loads of all symbols, which are slower out of order
       Bits differs = load_bits(planes + s * B * kSlice) ^ fill_bits(masks[s * B]);
       for (int p = 1; p < B; ++p)
         differs = or_xor(differs, load_bits(planes + (s * B + p) * kSlice), fill_bits(masks[s * B + p]));
       return differs;
     });
-  }
-};
-
-struct WordNumbers {  // the numbers of the words of every set
-  uint16_t of[256][8];
-  constexpr WordNumbers() : of() {
-    for (int set = 0; set < 256; ++set)
-      for (int w = 0, n = 0; w < 8; ++w)
-        if (set >> w & 1) of[set][n++] = static_cast<uint16_t>(w);
-  }
-};
-constexpr WordNumbers kWordNumbers;
-
-// Registers with hits and their counters, which wait to be reported together.
-template <class V, int M>
-struct WaitingHits {
-  static constexpr int kWords = sizeof(V) / 8, kMost = 64, kReported = 512;
-  int n = 0;
-  uint16_t queries[kMost];
-  uint8_t words[kMost];                                  // bit w: word w has a hit
-  alignas(64) uint64_t registers[kMost][M + 1][kWords];  // which codes, then the counters
-
-  // If there is no hit, the next register takes the place of this one.
-  RANKHASH_INLINE inline void keep(int query, V hits, const V (&c)[M + 1]) {
-    const unsigned nonzero = nonzero_words(hits);
-    queries[n] = static_cast<uint16_t>(query);
-    words[n] = static_cast<uint8_t>(nonzero);
-    store_bits(registers[n][0], hits);
-    for (int i = 0; i < M; ++i) store_bits(registers[n][i + 1], c[i]);
-    n += nonzero != 0;
-  }
-
-  // Mostly a word has one hit, and which words have one is no branch: hardly anything is mispredicted.
-  __attribute__((noinline)) void report(const HammingTile& tile, int block, bool last) {
-    uint16_t places[kMost * kWords + 8];
-    CountedCode codes[kReported + 64];
-    int n_places = 0, n_codes = 0;
-    for (int at = 0; at < n; ++at) {
-      for (int i = 0; i < 8; ++i)
-        places[n_places + i] = static_cast<uint16_t>(kWordNumbers.of[words[at]][i] + at * kWords);
-      n_places += __builtin_popcount(words[at]);
-    }
-    for (int i = 0; i < n_places; ++i) {
-      const int at = places[i] / kWords, w = places[i] % kWords;
-      for (uint64_t left = registers[at][0][w]; left; left &= left - 1) {
-        const int bit = __builtin_ctzll(left);
-        uint32_t counter = 0;
-        for (int m = M; m > 0; --m) counter = counter << 1 | static_cast<uint32_t>(registers[at][m][w] >> bit & 1);
-        codes[n_codes++] = {queries[at], static_cast<uint16_t>(64 * w + bit), counter};
-      }
-      if (n_codes < kReported) continue;
-      tile.on_hits(tile.context, {codes, n_codes, block, false});
-      n_codes = 0;
-    }
-    tile.on_hits(tile.context, {codes, n_codes, block, last});
-    n = 0;
   }
 };
 
@@ -185,7 +125,6 @@ static void count_tile(const HammingTile& tile) {
   const uint8_t* planes = tile.planes;
   WaitingHits<V, M> waiting;
   for (int block = 0; block < tile.n_blocks; block += sizeof(V) / kSlice, planes += size) {
-    Digits::fetch(planes, size);
     const V live = load_as<V>(tile.live + static_cast<int64_t>(block) * tile.live_stride);
     V hits = fill_as<V>(0), counted[M + 1];  // of the query before
     for (V& c : counted) c = hits;

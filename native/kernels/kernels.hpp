@@ -34,6 +34,14 @@ struct HammingHits {
   bool last;  // of these blocks
 };
 
+// Where the hits of a query are appended as distance << kPositionBits | position, in the order of positions.
+constexpr int kPositionBits = 48;
+struct HitSink {
+  uint64_t* next;  // room for the hits of blocks that are counted together, whatever `stop`
+  const uint64_t* stop;
+  uint64_t start;  // distance = counter + start
+};
+
 struct HammingTile {
   const uint8_t* planes;   // the slices of the blocks (direct), or the output of expand()
   const uint32_t* digits;  // per query: n_bits masks of 0 or ~0 (direct), or n_digits byte offsets into planes
@@ -49,6 +57,11 @@ struct HammingTile {
   bool frequent;  // hits are expected for many queries (ignored by count_direct)
   // Called for every block with hits, several times if there are many hits; the bias may change in the last call.
   void (*on_hits)(void* context, const HammingHits& hits);
+  // One per query, or null. If there are sinks, hits go there instead, and on_full gets the queries, some of them
+  // repeatedly, whose sink has reached its `stop`; their bias and their sinks may change.
+  HitSink* sinks;
+  int64_t first;  // position of the first code
+  void (*on_full)(void* context, const uint16_t* queries, int n);
 };
 constexpr int kMostTogether = 2;  // blocks that one register may span
 

@@ -5,6 +5,7 @@
 #include "kernels/vec_neon.hpp"
 
 #include "kernels/cells_impl.hpp"
+#include "kernels/hamming_hits.hpp"
 #include "kernels/hamming_impl.hpp"
 #include "kernels/project_impl.hpp"
 #include "kernels/rows_impl.hpp"
