@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 
 import numpy as np
@@ -200,6 +201,12 @@ def test_unknown_instruction_set_is_an_error_that_names_the_known_ones():
     assert result.returncode != 0
     assert "RANKHASH_ISA='mmx'" in result.stderr
     assert "scalar" in result.stderr
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python has a global lock")
+def test_free_threaded_python_stays_free():
+    result = run_python("import sys, rankhash; print(sys._is_gil_enabled())", PYTHONWARNINGS="error::RuntimeWarning")
+    assert result.stdout.strip() == "False", result.stderr
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
