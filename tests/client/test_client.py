@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+import uuid
+
 import numpy as np
+import pandas
 import pytest
 
-from rankhash import SRSH, Collection, EngineError, FilterError, InvalidInputError, TakenIdError, UnknownIdError
+from rankhash import (
+    SRSH,
+    Collection,
+    EngineError,
+    FilterError,
+    IdError,
+    InvalidInputError,
+    TakenIdError,
+    UnknownIdError,
+)
 from rankhash.client import Client, ServerError
 from rankhash.server import Limits, Settings
 from server.serving import TOKEN, serving
@@ -107,6 +119,20 @@ def test_items_come_and_go(served):
     assert [item["id"] for item in items.items(where="number < 3")] == [0, 1, 2]
 
 
+def test_items_are_taken_as_people_have_them(served):
+    collection, client = served
+    items, first = client.collection("items"), uuid.UUID(int=1)
+    table = {"price": np.array([1.5, np.nan]), "when": np.array(["2024-01-02", "NaT"], "datetime64[D]")}
+    assert items.add(X[:2], [first, 1000.0], table) == [str(first), 1000]
+    assert collection[1000].metadata == {"price": None, "when": None}
+    assert items.get(first) == items.get(str(first))
+    assert items.get(first)["metadata"] == {"price": 1.5, "when": "2024-01-02"}
+    items.upsert(X[:1], [first], pandas.DataFrame({"price": [7], "when": [pandas.Timestamp("2024-03-01")]}))
+    assert collection[str(first)].metadata == {"price": 7, "when": "2024-03-01T00:00:00"}
+    assert items.search(like=first, k=1, metadata=True) == items.search_ids([first], 1, metadata=True)
+    assert items.delete([first, np.uint16(1000)]) == 2
+
+
 def test_text_ids(tmp_path, hasher):
     with Collection.create(tmp_path / "words.rankhash", hasher) as collection:
         settings = Settings(writable=True, token=TOKEN)
@@ -143,7 +169,7 @@ def test_errors_are_those_of_a_collection(served):
         items.add(X[:1], [0])
     with pytest.raises(InvalidInputError, match="7 features"):
         items.search(X[:1, :7])
-    with pytest.raises(InvalidInputError, match="one entry per vector"):
+    with pytest.raises(IdError, match="one for each of"):
         items.add(X[:2], [1])
     with pytest.raises(InvalidInputError, match="JSON"):
         items.add(X[:1], metadata=[{"a": object()}])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankhash import Collection, DeadlineError, FilterError, IdError, InvalidInputError, StorageError
-from rankhash.collection import _filter_cache, _metadata
+from rankhash import Collection, DeadlineError, FilterError, IdError, InvalidInputError, StorageError, _metadata
+from rankhash.collection import _filter_cache
 from rankhash.collection.filters import MAX_LENGTH, field_path, parse
 
 LARGEST = 2**63 - 2

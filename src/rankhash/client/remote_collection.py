@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_integer
+from .._ids import Id, as_ids
+from .._metadata import as_texts
 from .._types import F32
 from ..errors import EngineError, InvalidInputError
 from ..neighbors import Neighbors
 from ..vectors import as_vectors
 from ._http import Answer, Transport, as_described
 
-Id = int | str
+Metadata = Sequence[Mapping[str, Any] | None] | Any
+"""A dict or None per item, a DataFrame, an Arrow table, or a dict of columns"""
 RAW = "application/octet-stream"
 JSON = "application/json"
 
@@ -99,7 +102,7 @@ class RemoteCollection:
         self, ids: Sequence[Id], k: int = 10, *, where: str | None = None, metadata: bool = False, **options: Any
     ) -> list[list[Match]]:
         """The items nearest to each of the given items, which are left out; parameters as in `search`."""
-        given = {"ids": _plain(ids), "k": k, "where": where, "metadata": metadata or None, **options}
+        given = {"ids": as_ids(ids, unique=False), "k": k, "where": where, "metadata": metadata or None, **options}
         body = {name: value for name, value in given.items() if value is not None}
         return _matches(self._send("POST", "/search", body), len(body["ids"]))
 
@@ -127,10 +130,11 @@ class RemoteCollection:
 
     def get(self, id: Id, *, vector: bool = False) -> dict[str, Any]:
         """One item: its id and metadata, and its stored vector if ``vector`` (default False)."""
-        kind = "string" if isinstance(id, str) else "integer"
+        (name,) = as_ids([id])
+        kind = "string" if isinstance(name, str) else "integer"
         query = urlencode({"type": kind, "vector": str(vector).lower()})
         item: dict[str, Any] = self._transport.request(
-            "GET", f"{self._path}/items/{quote(str(id), safe='')}?{query}"
+            "GET", f"{self._path}/items/{quote(str(name), safe='')}?{query}"
         ).json()
         return item
 
@@ -153,7 +157,7 @@ class RemoteCollection:
         self,
         vectors: ArrayLike,
         ids: Sequence[Id] | None = None,
-        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        metadata: Metadata | None = None,
         *,
         view: str | None = None,
     ) -> list[Id]:
@@ -161,8 +165,9 @@ class RemoteCollection:
 
         Many items take several requests: if one fails, the items of earlier requests are stored. With ``ids`` (default
         None: the next numbers) such a call can be repeated as [`upsert`][rankhash.client.RemoteCollection.upsert].
-        ``metadata`` (default None) has a dict or None per vector. ``view`` (default None: the first or only one) names
-        the view of the vectors, for a hasher of several.
+        ``ids`` and ``metadata`` (default None) take what [`Collection.add`][rankhash.Collection.add] takes: a dict or
+        None per vector, a DataFrame, an Arrow table or a dict of columns. ``view`` (default None: the first or only
+        one) names the view of the vectors, for a hasher of several.
         """
         return self._put(_rows(vectors), ids, metadata, view, upsert=False)
 
@@ -170,7 +175,7 @@ class RemoteCollection:
         self,
         vectors: ArrayLike,
         ids: Sequence[Id],
-        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        metadata: Metadata | None = None,
         *,
         view: str | None = None,
     ) -> None:
@@ -179,7 +184,7 @@ class RemoteCollection:
 
     def delete(self, ids: Sequence[Id] | None = None, *, where: str | None = None) -> int:
         """Delete items by ``ids`` or all that match ``where`` (both None by default); return the number of them."""
-        given = {"ids": None if ids is None else _plain(ids), "where": where}
+        given = {"ids": None if ids is None else as_ids(ids), "where": where}
         body = {name: value for name, value in given.items() if value is not None}
         answer = self._send("DELETE", "/items", body, repeat=False)
         with as_described():
@@ -188,17 +193,15 @@ class RemoteCollection:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _put(self, rows: F32, ids: Any, metadata: Any, view: str | None, *, upsert: bool) -> list[Id]:
-        names = None if ids is None else _plain(ids)
-        for name, given in (("ids", names), ("metadata", metadata)):
-            if given is not None and len(given) != len(rows):
-                raise InvalidInputError(f"{name} must have one entry per vector, {len(rows)}, got {len(given)}")
+        names = None if ids is None else as_ids(ids, len(rows))
+        texts = None if metadata is None else as_texts(metadata, len(rows))
         kept: list[Id] = []
         done = 0
         for part in self._batches(rows, 1):
             items: list[dict[str, Any]] = [{"vector": row} for row in part.tolist()]
             for i, item in enumerate(items, done):
                 item |= {} if names is None else {"id": names[i]}
-                item |= {} if metadata is None else {"metadata": metadata[i]}
+                item |= {} if texts is None else {"metadata": json.loads(texts[i] or "null")}
             path = "/items?upsert=1" if upsert else "/items"
             body = {"items": items} | ({} if view is None else {"view": view})
             answer = self._send("POST", path, body, repeat=upsert)
@@ -236,11 +239,7 @@ def _rows(vectors: ArrayLike) -> F32:
 
 def _listed(ids: Any) -> list[Id]:
     """Ids as a list, also of one id."""
-    return _plain([ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else ids)
-
-
-def _plain(ids: Any) -> list[Id]:
-    return [one.item() if isinstance(one, np.generic) else one for one in ids]
+    return as_ids([ids] if isinstance(ids, str) or not hasattr(ids, "__iter__") else ids)
 
 
 def _text(value: Any) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _metadata
+from .._ids import Id, as_ids
 from .._types import U8, Array
 from ..errors import InvalidInputError, LayoutMismatchError
 from ..vector_index.numbered import prepare, storable
-from . import _items, _metadata, _vectors
+from . import _items, _vectors
 from ._door import as_rows, is_empty
 from ._encoding import Encoding
-from ._items import Id
 from ._transaction import Transaction
 
 
@@ -50,7 +51,7 @@ class Batch:
     def _checked(
         cls, encoding: Encoding, source: Any, codes: U8, stored: Array | None, ids: Any, metadata: Any
     ) -> Batch:
-        names = None if ids is None else _items.as_ids(ids, len(codes))
+        names = None if ids is None else as_ids(ids, len(codes))
         texts = None if metadata is None else _metadata.as_texts(metadata, len(codes))
         return cls(encoding, source, codes, stored, names, texts)
 

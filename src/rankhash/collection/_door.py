@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._ids import Id, as_ids
 from .._types import F32
 from ..vectors import as_vectors
 from ._encoding import Encoding
-from ._items import Id, as_ids
 
 Examples = Id | Sequence[Id] | ArrayLike
 """One id, or several"""

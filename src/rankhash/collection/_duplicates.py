@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _metadata
 from .._checks import check_radius
+from .._ids import Id, as_ids
 from .._types import F32, Flags
 from ..duplicates import Pairs, duplicate_groups, near_pairs
 from ..errors import TooManyPairsError
 from ..vector_index import VectorIndex
 from ..vectors import as_vectors
-from . import _items, _metadata
-from ._items import Id
 from ._read_methods import ReadMethods
 from ._view import View
 from .results import Item
@@ -95,7 +95,7 @@ def without_duplicates(
 ) -> tuple[F32, list[Id] | None, list[Any] | None]:
     """Vectors, ids and metadata of the rows that are near neither an item nor an earlier remaining row."""
     rows = as_vectors(vectors)
-    names = None if ids is None else _items.as_ids(ids, len(rows))
+    names = None if ids is None else as_ids(ids, len(rows))
     described = None if metadata is None else _metadata.as_dicts(metadata, len(rows))
     if described is not None:
         _metadata.as_texts(described, len(rows))  # mistakes in dropped rows are errors as well

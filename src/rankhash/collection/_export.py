@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from .._files import written_whole
+from .._ids import Id
 from .._parquet import CodesWriter
 from .._types import F32, I64, U8
 from ..errors import FileFormatError, InvalidInputError
 from . import _chunks, _items, _removed, _vectors
 from ._database import Database
 from ._encoding import Encoding
-from ._items import Id
 from ._schema import read_counters
 
 Progress = Callable[[int], object]

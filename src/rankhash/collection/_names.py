@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from itertools import islice
 
+from .._ids import Id
 from .._types import I64
 from . import _items
-from ._items import Id
 from ._schema import Counters
 
 MAX_NAMES = 1 << 20

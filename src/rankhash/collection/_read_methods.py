@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_integer
+from .._ids import Id, as_ids
 from .._types import F32, I64
 from ..codes import CodeLayout
 from ..errors import IdError, InvalidInputError
-from . import _items
 from ._database import Database
 from ._door import Examples, as_queries, examples, only_example
 from ._encoding import Encoding
-from ._items import Id
 from ._queries import Queries, SearchOptions, example_query, no_matches, radius_in
 from ._reader import Reader
 from ._view import View
@@ -96,13 +95,13 @@ class ReadMethods(ABC):
 
         Stored vectors are read as well, unless ``vectors`` (default True) is False.
         """
-        names = _items.as_ids(ids, unique=False)
+        names = as_ids(ids, unique=False)
         with self._view() as view:
             return view.get(names, vectors=vectors)
 
     def known(self, ids: Sequence[Id] | ArrayLike) -> list[Id]:
         """Those of the given ids that are in the collection, in the order given."""
-        names = _items.as_ids(ids, unique=False)
+        names = as_ids(ids, unique=False)
         with self._view() as view:
             return view.known(names)
 
@@ -246,7 +245,7 @@ class ReadMethods(ABC):
         """
         k = check_integer("k", k)
         options = SearchOptions(scoring, rerank, recall, radius, n_threads)
-        return self._nearest_to_items(_items.as_ids(ids, unique=False), k, options, where=where, group_by=group_by)
+        return self._nearest_to_items(as_ids(ids, unique=False), k, options, where=where, group_by=group_by)
 
     def _nearest_to_items(
         self, names: list[Id], k: int, options: SearchOptions, *, where: str | None, group_by: str | None

@@ -10,12 +10,12 @@ from typing import NoReturn
 
 import numpy as np
 
+from .._ids import LARGEST, Id
 from .._types import I64, U8, Array
 from ..errors import IdError, InvalidInputError, TakenIdError
 from ..vector_index.learned import Learned
 from . import _chunk_rows, _chunks, _facets, _items, _removed, _vectors
 from ._encoding import Encoding, write_encoding
-from ._items import Id
 from ._schema import Counters, write_counters, write_setting
 
 MAX_BARE = 2**62
@@ -42,12 +42,12 @@ class Transaction:
         counters = self.counters
         own = max(counters.next_number, counters.next_id)
         numbered = range(own, own + len(codes))
-        if ids is None and numbered.stop > _items.LARGEST:
+        if ids is None and numbered.stop > LARGEST:
             raise IdError(f"there is no room for {len(codes)} ids after {own - 1}; give ids explicitly")
         bare = ids is None or (len(ids) > 0 and ids[0] == own and list(ids) == list(numbered))
         bare = bare and numbered.stop <= MAX_BARE
         first = own if bare else counters.next_number
-        if first + len(codes) > _items.LARGEST:
+        if first + len(codes) > LARGEST:
             raise IdError(f"the collection has given out all numbers up to {first}; export it to a new one")
         names: list[Id] = list(numbered if ids is None else ids)
         named = not bare or (texts is not None and any(text is not None for text in texts))

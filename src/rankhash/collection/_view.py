@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._ids import Id
 from .._types import F32, I64, U8
 from ..errors import FileFormatError, InvalidInputError
 from ..index import Index
@@ -18,7 +19,6 @@ from ..vector_index.numbered import NumberedVectors
 from . import _items, _vectors
 from ._encoding import Encoding
 from ._filter_cache import FilterCache
-from ._items import Id
 from ._names import NameCache
 from ._replica import Replica
 from ._schema import Counters

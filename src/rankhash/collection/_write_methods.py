@@ -7,11 +7,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .. import _metadata
+from .._ids import Id, as_ids
 from ..errors import InvalidInputError
-from . import _items, _metadata
+from . import _items
 from ._batch import Batch
 from ._duplicates import without_duplicates
-from ._items import Id
 from ._maintenance import MaintenanceMethods
 
 Metadata = Any
@@ -106,7 +107,7 @@ class WriteMethods(MaintenanceMethods):
         replace
             Whether all other fields are dropped; False by default.
         """
-        names = _items.as_ids(ids)
+        names = as_ids(ids)
         rows = _metadata.as_dicts(metadata, len(names))
         texts = _metadata.as_texts(rows, len(names))
         with self._database.transaction() as transaction:
@@ -129,7 +130,7 @@ class WriteMethods(MaintenanceMethods):
         """
         if (ids is None) == (where is None):
             raise InvalidInputError("delete needs either ids or where")
-        names = None if ids is None else _items.as_ids(ids)
+        names = None if ids is None else as_ids(ids)
         with self._database.transaction() as transaction:
             if names is None:
                 numbers = self._reader.passing(transaction.connection, transaction.counters, str(where))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import hashers
 from .._checks import check_choice, check_number
+from .._ids import Id
 from ..duplicates.pairs import MAX_PAIRS
 from ..errors import InvalidInputError
 from ..vector_index.numbered import METRICS
@@ -19,7 +20,6 @@ from . import _vectors
 from ._connections import MEMORY
 from ._database import Database
 from ._duplicates import ItemPairs, pairs_of_items, pairs_with_items
-from ._items import Id
 from ._learner import Learner
 from ._reader import Reader
 from ._replica import KINDS

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_integer
+from .._ids import Id, as_ids
 from .._types import I64, U8
 from ..duplicates.pairs import MAX_PAIRS
-from . import _items
 from ._database import Database
 from ._door import as_queries
 from ._duplicates import groups_of_items
-from ._items import Id
 from ._queries import exclude, no_matches
 from ._read_methods import ReadMethods
 from ._reader import Reader
@@ -66,7 +65,7 @@ class Snapshot(ReadMethods):
         queries = as_queries(view.encoding, vectors)
         if view.encoding.n_features is None or not len(queries):
             return no_matches(len(queries), k)
-        excluded = [view.find(_items.as_ids(ids, unique=False)) for ids in without or ()]
+        excluded = [view.find(as_ids(ids, unique=False)) for ids in without or ()]
         n_more = max(map(len, excluded), default=0)
         found = view.memory.search(queries, k + n_more, recall=1.0, bits=view.bitmap(where))
         return view.matches(exclude(found, excluded, n_more) if n_more else found)
@@ -113,4 +112,4 @@ class Snapshot(ReadMethods):
 
     def metadata_bytes(self, ids: Sequence[Id]) -> list[int]:
         """The length of each item's metadata as JSON text, in bytes; 0 for an item without metadata."""
-        return self._commit.metadata_bytes(_items.as_ids(ids, unique=False))
+        return self._commit.metadata_bytes(as_ids(ids, unique=False))

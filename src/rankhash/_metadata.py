@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from .errors import InvalidInputError
 
 MAX_BYTES = 16 << 20
 MAX_DEPTH = 100
