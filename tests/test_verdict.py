@@ -261,15 +261,6 @@ def test_a_column_is_judged_on_its_own_splits():
     assert "Fewer splits" not in verdict_page({"one": rows_of(QUALITY)})
 
 
-def test_runs_with_mirrored_axes_are_named():
-    rows = rows_of(QUALITY)
-    assert "with fixed\n  signs.\n" in verdict_page({"one": rows})
-    for one in rows:
-        if one["method"] == "BRE":
-            del one["noise"]
-    assert "with fixed\n  signs; mirrored along some axes for BRE.\n" in verdict_page({"one": rows})
-
-
 def test_the_other_reading_is_named_where_it_gives_another_verdict():
     ahead = next(claim for claim in CLAIMS if claim.says.startswith("Learning the functions one after another"))
     number = CLAIMS.index(ahead) + 1

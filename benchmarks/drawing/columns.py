@@ -23,8 +23,8 @@ TUNED = Column(
     "sampling, tuned",
     "RSH paper (tuned)",
     "SRSH paper sampling (tuned)",
-    "the same, with K from 2, 4 and 8 and ρ from three values (λ = 1) chosen by cross-validation on the training "
-    "vectors at every length, as the paper does: `rankhash reproduce --tune`",
+    "the same, with K from 2, 4 and 8 and ρ from three values chosen by cross-validation on the training vectors at "
+    "every length: `rankhash reproduce --tune`. λ, which the paper chooses, too, is 1",
     "MLH (tuned)",
 )
 COLUMNS = (

@@ -57,10 +57,8 @@ judge it and with what was measured.
   Claims 13 and 16 were given this allowance after first results, since look-ups of many long codes have a precision
   of 1; the rank correlation of the bare means stands beside claim 16. A claim holds "on the sets measured".
 - **Splits** are the same for all methods: a seed gives the same vectors, along principal axes with fixed
-  signs{mirrored}.
+  signs.
 {fewer}"""
-
-MIRRORED = "; mirrored along some axes for {methods}"
 
 FEWER = """- **Fewer splits**: {methods}.
 """
@@ -107,7 +105,6 @@ def verdict_page(rows_by_set: dict[str, list[Row]]) -> str:
         mlh=_mlh_runs(rows_by_set),
         sigmas=SIGMAS,
         tie=TIE,
-        mirrored=_mirrored(rows_by_set),
         fewer=_fewer(rows_by_set),
     )
     parts = [TITLE, head, _summary(rows_by_set), _details(rows_by_set), _tables(rows_by_set), _origin(rows_by_set)]
@@ -173,12 +170,6 @@ def _mlh_runs(rows_by_set: dict[str, list[Row]]) -> str:
     name = TUNED.mlh
     seeds = {one: {row["seed"] for row in rows if name_of(row) == name} for one, rows in rows_by_set.items()}
     return "splits: " + ", ".join(f"{one} {len(found)}" for one, found in seeds.items())
-
-
-def _mirrored(rows_by_set: dict[str, list[Row]]) -> str:
-    """The methods that were measured before the signs of principal axes were fixed, and noise was measured."""
-    found = {name_of(row) for rows in rows_by_set.values() for row in rows if "noise" not in row}
-    return MIRRORED.format(methods=", ".join(sorted(found))) if found else ""
 
 
 def _fewer(rows_by_set: dict[str, list[Row]]) -> str:

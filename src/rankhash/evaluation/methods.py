@@ -105,9 +105,9 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
     "SRSH": {"rho": [0.5, 1.0, 2.0]},
     "MLH": {"epsilon": ["auto"]},
 }
-"""Parameters that are tuned in addition to the arity. λ stays 1, since multiplying ρ, λ, the scale of the start and the
-learning rate by one number leaves a function unchanged. MLH chooses ρ, λ and ε itself, on held-out training vectors.
-All other methods have no tuned parameters."""
+"""Parameters that are tuned in addition to the arity. λ stays 1: multiplying ρ, λ, the scale of the start and the
+learning rate by one number leaves a function unchanged, but not the weights of pairs in Algorithm 2, whose ε counts ρ
+and λ. MLH chooses ρ, λ and ε itself, on held-out training vectors. All other methods have no tuned parameters."""
 
 VARIANTS = (
     Method("WTA p=4", "WTA", {"arity": 4, "degree": 4}),
