@@ -24,7 +24,7 @@ TUNED = Column(
     "RSH paper (tuned)",
     "SRSH paper sampling (tuned)",
     "the same, with K from 2, 4 and 8 and ρ from three values chosen by cross-validation on the training vectors at "
-    "every length: `rankhash reproduce --tune`. λ, which the paper chooses, too, is 1",
+    "every length: `rankhash reproduce --tune` as it was then. λ, which it chooses today, as the paper does, was 1",
     "MLH (tuned)",
 )
 COLUMNS = (

@@ -228,10 +228,10 @@ def test_tuned_runs_have_the_best_parameters_by_cross_validation_at_each_length(
             for layout in (method.layout(task.axis, task.length, arity) for arity in ARITIES)
             if (trial.parameters["n_symbols"], trial.parameters["arity"]) == (layout.n_symbols, layout.arity)
         ]
-        assert len(possible) == 9
+        assert len(possible) == 27, "three values each of the arity, rho and lam"
         best = max(possible, key=lambda trial: trial.mean).parameters
         assert (row["n_symbols"], row["arity"]) == (best["n_symbols"], best["arity"])
-        assert row["parameters"]["rho"] == best["rho"]
+        assert (row["parameters"]["rho"], row["parameters"]["lam"]) == (best["rho"], best["lam"])
 
 
 def test_methods_without_a_grid_are_not_searched(digits, monkeypatch):

@@ -101,13 +101,12 @@ class Method:
 ARITIES = (2, 4, 8)
 
 GRIDS: dict[str, dict[str, list[Any]]] = {
-    "RSH": {"rho": [0.35, 0.7, 1.4]},
-    "SRSH": {"rho": [0.5, 1.0, 2.0]},
+    "RSH": {"rho": [0.35, 0.7, 1.4], "lam": [0.5, 1.0, 2.0]},
+    "SRSH": {"rho": [0.5, 1.0, 2.0], "lam": [0.5, 1.0, 2.0]},
     "MLH": {"epsilon": ["auto"]},
 }
-"""Parameters that are tuned in addition to the arity. λ stays 1: multiplying ρ, λ, the scale of the start and the
-learning rate by one number leaves a function unchanged, but not the weights of pairs in Algorithm 2, whose ε counts ρ
-and λ. MLH chooses ρ, λ and ε itself, on held-out training vectors. All other methods have no tuned parameters."""
+"""Parameters that are tuned in addition to the arity. MLH chooses ρ, λ and ε itself, on held-out training vectors. All
+other methods have no tuned parameters."""
 
 VARIANTS = (
     Method("WTA p=4", "WTA", {"arity": 4, "degree": 4}),
