@@ -1,4 +1,4 @@
-// Calls that release the interpreter and still end soon after Ctrl-C.
+// Calls that release the interpreter and still end soon after Ctrl-C, and at a deadline.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -7,7 +7,8 @@
 namespace rankhash {
 
 // Releases the interpreter. In Python's main thread, the only one that receives signals, the core polls for them during
-// the call. A handler that raises, such as that of Ctrl-C, ends the call with its exception.
+// the call. A handler that raises, such as that of Ctrl-C, ends the call with its exception. In any thread the call ends
+// at the thread's deadline.
 class Interruptible {
  public:
   Interruptible();
@@ -17,7 +18,10 @@ class Interruptible {
   nanobind::gil_scoped_release release_;
 };
 
-// Translates rankhash::Interrupted into the exception that the signal handler raised.
+// Calls from this thread end with TimeoutError once these seconds have passed; infinity: never.
+void set_deadline(double seconds);
+
+// Translates rankhash::Interrupted into the exception that the signal handler raised, or into TimeoutError.
 void translate_interrupts();
 
 }  // namespace rankhash

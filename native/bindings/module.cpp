@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "bindings/interrupt.hpp"
 #include "kernels/kernels.hpp"
 
 using namespace nanobind::literals;
@@ -27,6 +28,7 @@ NB_MODULE(_native, m) {
   m.def("isa", [] { return std::string(active_kernels().name); });
   m.def("available_isas", isa_names);
   m.def("use_isa", [](const std::string& name) { return use_kernels(name.c_str()); }, "name"_a);
+  m.def("set_deadline", set_deadline, "seconds"_a);
   translate_interrupts();
   define_cells(m);
   define_codes(m);

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankhash import Collection, DeadlineError, FilterError, IdError, InvalidInputError, StorageError, _metadata
+from rankhash import (
+    LSH,
+    Collection,
+    DeadlineError,
+    FilterError,
+    IdError,
+    InvalidInputError,
+    StorageError,
+    _metadata,
+)
 from rankhash.collection import _filter_cache
 from rankhash.collection.filters import MAX_LENGTH, field_path, parse
 
@@ -130,6 +139,31 @@ def test_a_filter_is_interrupted_at_its_deadline(described):
     with described.snapshot(timeout=60) as snapshot:
         assert snapshot.count("n < 10") == 10
     assert described.count(where) == 0  # the same connection without a deadline
+
+
+@pytest.mark.parametrize("how", ["search", "search_stored", "histogram", "duplicate_groups"])
+def test_a_native_search_is_interrupted_at_its_deadline(how, tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(40_000, 64)).astype(np.float32)
+    hasher = LSH(n_bits=256, random_state=0).fit(vectors) if how in ("histogram", "duplicate_groups") else None
+    with Collection.create(tmp_path / "c", hasher, metric="euclidean", store_vectors="float32") as made:
+        made.add(vectors[:9000])
+        made.add(vectors[9000:])
+        made.search(vectors[:1])
+        queries = vectors[:4000]
+        calls = {
+            "search": lambda now: now.search(queries, 10, recall=1.0, n_threads=1),
+            "search_stored": lambda now: now.search_stored(queries, 10),
+            "histogram": lambda now: now.histogram(hasher.encode(queries), n_threads=1),
+            "duplicate_groups": lambda now: now.duplicate_groups(radius=60),
+        }
+        started = time.perf_counter()
+        with pytest.raises(DeadlineError, match="took too long"), made.snapshot(timeout=0.1) as now:
+            calls[how](now)
+        assert time.perf_counter() - started < 0.6
+        assert made.search(vectors[:1]).ids[0, 0] == 0  # without a deadline again
+        with made.snapshot(timeout=0.01) as now:
+            time.sleep(0.02)
+            made.search(vectors[:2000])  # the deadline is of the snapshot, not of the thread
 
 
 def test_filters_are_kept_up_to_a_number_and_a_size(described, monkeypatch):

@@ -66,6 +66,28 @@ def test_a_slow_filter_is_interrupted_and_others_are_answered(impatient):
         one.close()
 
 
+@pytest.mark.parametrize("how", ["search", "list"])
+def test_filters_whose_clients_have_gone_are_not_run(impatient, how):
+    def ask(i):
+        client = Client(impatient.port)
+        where = f"n = {i} or {SLOW}"
+        try:
+            if how == "search":
+                return client.search(id=i, where=where).code
+            return client.get(f"{impatient.path}/items?where={quote(where)}").code
+        finally:
+            client.close()
+
+    n = 60  # of half a second each: eight seconds of all threads
+    with ThreadPoolExecutor(n) as threads:
+        answers = [threads.submit(ask, i) for i in range(n)]
+        time.sleep(1.0)
+        started = time.monotonic()
+        while impatient.search(id=1, where="n < 10").status != 200:
+            assert time.monotonic() - started < 4
+        assert {answer.result() for answer in answers} == {"503 timeout"}
+
+
 def test_filters_are_parsed_before_a_thread_has_them(small, monkeypatch):
     monkeypatch.setattr(_search_batch, "run_batch", lambda *_: 1 / 0)
     assert small.search(id=1, where="n <").code == "422 bad_filter"

@@ -56,7 +56,7 @@ from ._lookup import (
     lookup_costs,
     lookup_radius,
 )
-from ._machine import CpuInfo, cpu_info, default_threads, resolve_threads, use_isa
+from ._machine import CpuInfo, cpu_info, default_threads, ending_at, resolve_threads, use_isa
 from ._scan import CodesView, search, search_radius, search_scores, search_scores_radius
 
 __all__ = [
@@ -96,6 +96,7 @@ __all__ = [
     "default_threads",
     "encode",
     "encode_windows",
+    "ending_at",
     "first_invalid_code",
     "first_invalid_position",
     "first_nonfinite_row",

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import _native
 from ..errors import InvalidInputError
+
+_thread = threading.local()
 
 
 @dataclass(frozen=True)
@@ -56,3 +63,19 @@ def resolve_threads(n_threads: int | None) -> int:
     if not isinstance(n_threads, (int, np.integer)) or isinstance(n_threads, bool) or n_threads < 1:
         raise InvalidInputError(f"n_threads must be a positive integer or None, got {n_threads!r}")
     return int(n_threads)
+
+
+@contextlib.contextmanager
+def ending_at(deadline: float) -> Iterator[None]:
+    """End long native calls of this thread with TimeoutError at a time of ``time.monotonic``; infinity: never."""
+    outer = getattr(_thread, "deadline", math.inf)
+    _set_deadline(deadline)
+    try:
+        yield
+    finally:
+        _set_deadline(outer)
+
+
+def _set_deadline(deadline: float) -> None:
+    _thread.deadline = deadline
+    _native.set_deadline(deadline - time.monotonic())

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from ..errors import BusyError, DeadlineError, FileFormatError, RankhashError, StorageError
+from ..errors import BusyError, FileFormatError, RankhashError, StorageError
 from ._forking import FORKING
-from ._interrupts import interruptible
+from ._interrupts import interruptible, too_late
 from ._schema import read_setting
 
 MEMORY = ":memory:"
@@ -233,7 +233,7 @@ def translated(error: sqlite3.Error, path: str, timeout: float) -> RankhashError
     """The error of this package for an error of SQLite."""
     text = str(error)
     if text == "interrupted":
-        return DeadlineError("reading took too long and was interrupted; ask for less, or allow more time")
+        return too_late()
     if "locked" in text or "busy" in text:
         return BusyError(
             f"timed out after {timeout:g} s waiting for another writer of {path}; "

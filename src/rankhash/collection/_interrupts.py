@@ -1,15 +1,36 @@
-"""SQL that ends at a deadline or at Ctrl-C, both of which SQLite itself does not notice."""
+"""Reads that end at a deadline: native searches, and SQL, which also ends at Ctrl-C; SQLite itself notices neither."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 
+from .. import _kernels
+from ..errors import DeadlineError
+
 STEPS = 1000
 """Instructions of SQLite's virtual machine between two checks: microseconds, or about a hundred large metadata"""
+
+
+def too_late() -> DeadlineError:
+    """The error of a read that was interrupted at its deadline."""
+    return DeadlineError("reading took too long and was interrupted; ask for less, or allow more time")
+
+
+@contextlib.contextmanager
+def ending_at(deadline: float | None) -> Iterator[None]:
+    """Interrupt native searches of this thread with DeadlineError at ``deadline`` (None: never)."""
+    try:
+        with _kernels.ending_at(math.inf if deadline is None else deadline):
+            yield
+    except DeadlineError:
+        raise
+    except TimeoutError:
+        raise too_late() from None
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from ..vector_index.numbered import NumberedVectors
 from . import _items, _vectors
 from ._encoding import Encoding
 from ._filter_cache import FilterCache
+from ._interrupts import ending_at
 from ._names import NameCache
 from ._replica import Replica
 from ._schema import Counters
@@ -65,11 +66,13 @@ class View:
     def memory(self) -> NumberedVectors:
         """The stored vectors in memory, under their numbers; only if the dimension of the vectors is known.
 
-        The first use loads them; a collection without a hasher has always loaded them.
+        The first use loads them, without a deadline of native calls; a collection without a hasher has always loaded
+        them.
         """
         if self.encoding.store_vectors is None:
             raise InvalidInputError("this collection stores no vectors; create it with store_vectors")
-        vectors = self._replica.with_vectors(self._connection)
+        with ending_at(None):
+            vectors = self._replica.with_vectors(self._connection)
         assert vectors is not None
         return vectors
 

@@ -195,8 +195,8 @@ class Collection(WriteMethods):
         Parameters
         ----------
         timeout
-            Seconds after which a read of the file, for example by a filter, is interrupted with DeadlineError; None
-            (the default) for no limit.
+            Seconds after which a search, or a read of the file, for example by a filter, is interrupted with
+            DeadlineError; None (the default) for no limit.
         warn
             Whether filters that test fields which no item has give a warning; True by default.
 
@@ -211,7 +211,7 @@ class Collection(WriteMethods):
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._reader.view(deadline, warn=warn) as view:
-            yield Snapshot(self._database, self._reader, view)
+            yield Snapshot(self._database, self._reader, view, deadline)
 
     def find_duplicates(
         self, vectors: ArrayLike | None = None, *, radius: float, max_pairs: int | None = MAX_PAIRS

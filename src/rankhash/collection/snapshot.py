@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..duplicates.pairs import MAX_PAIRS
 from ._database import Database
 from ._door import as_queries
 from ._duplicates import groups_of_items
+from ._interrupts import ending_at
 from ._queries import exclude, no_matches
 from ._read_methods import ReadMethods
 from ._reader import Reader
@@ -29,13 +30,16 @@ class Snapshot(ReadMethods):
     of which see the same items, and some methods of its own.
     """
 
-    def __init__(self, database: Database, reader: Reader, view: View) -> None:
+    def __init__(self, database: Database, reader: Reader, view: View, deadline: float | None = None) -> None:
         self._database = database
         self._reader = reader
         self._commit = view
+        self._deadline = deadline
 
-    def _view(self) -> contextlib.nullcontext[View]:
-        return contextlib.nullcontext(self._commit)
+    @contextlib.contextmanager
+    def _view(self) -> Iterator[View]:
+        with ending_at(self._deadline):
+            yield self._commit
 
     @property
     def generation(self) -> int:
@@ -61,14 +65,15 @@ class Snapshot(ReadMethods):
         without
             The ids to exclude, a list per query; None by default.
         """
-        view, k = self._commit, check_integer("k", k)
-        queries = as_queries(view.encoding, vectors)
-        if view.encoding.n_features is None or not len(queries):
-            return no_matches(len(queries), k)
-        excluded = [view.find(as_ids(ids, unique=False)) for ids in without or ()]
-        n_more = max(map(len, excluded), default=0)
-        found = view.memory.search(queries, k + n_more, recall=1.0, bits=view.bitmap(where))
-        return view.matches(exclude(found, excluded, n_more) if n_more else found)
+        k = check_integer("k", k)
+        with self._view() as view:
+            queries = as_queries(view.encoding, vectors)
+            if view.encoding.n_features is None or not len(queries):
+                return no_matches(len(queries), k)
+            excluded = [view.find(as_ids(ids, unique=False)) for ids in without or ()]
+            n_more = max(map(len, excluded), default=0)
+            found = view.memory.search(queries, k + n_more, recall=1.0, bits=view.bitmap(where))
+            return view.matches(exclude(found, excluded, n_more) if n_more else found)
 
     def histogram(self, codes: U8, *, where: str | None = None, n_threads: int | None = None) -> I64:
         """The number of items at each Hamming distance 0, 1, …, n_symbols, (n, n_symbols + 1).
@@ -82,13 +87,14 @@ class Snapshot(ReadMethods):
         n_threads
             Number of threads; None (the default) uses every core that this process may use.
         """
-        index, bits = self._commit.index, self._commit.bitmap(where)
-        n_symbols = index.layout.n_symbols
-        counts = np.zeros((len(codes), n_symbols + 1), np.int64)
-        for row in range(len(codes)):
-            found = index.search_radius(codes[row : row + 1], n_symbols, filter=bits, n_threads=n_threads)
-            counts[row] = np.bincount(found.distances.astype(np.int64), minlength=n_symbols + 1)
-        return counts
+        with self._view() as view:
+            index, bits = view.index, view.bitmap(where)
+            n_symbols = index.layout.n_symbols
+            counts = np.zeros((len(codes), n_symbols + 1), np.int64)
+            for row in range(len(codes)):
+                found = index.search_radius(codes[row : row + 1], n_symbols, filter=bits, n_threads=n_threads)
+                counts[row] = np.bincount(found.distances.astype(np.int64), minlength=n_symbols + 1)
+            return counts
 
     def duplicate_groups(self, *, radius: float, max_pairs: int | None = MAX_PAIRS) -> list[list[Id]]:
         """Groups of near-duplicates; see [`Collection.duplicate_groups`][rankhash.Collection.duplicate_groups].
@@ -100,7 +106,8 @@ class Snapshot(ReadMethods):
         max_pairs
             Largest number of pairs; 1,000,000,000 by default, None for no limit. More are an error.
         """
-        return groups_of_items(self, self._commit, radius, max_pairs)
+        with self._view() as view:
+            return groups_of_items(self, view, radius, max_pairs)
 
     def unknown_fields(self, where: str) -> list[str]:
         """The fields that a filter tests and that no item has: probably mistakes."""

@@ -90,8 +90,16 @@ class Batcher(Generic[KeyT, RequestT, ResultT]):
         self.n_batches += 1
         self.n_requests += len(batch)
         self.n_rows += sum(len(pending.request) for pending in batch)
-        running = loop.run_in_executor(self._executor_of(key), self._run, key, [pending.request for pending in batch])
+        running = loop.run_in_executor(self._executor_of(key), self._run_waiting, key, batch)
         running.add_done_callback(lambda done: self._finish(loop, key, batch, done))
+
+    def _run_waiting(
+        self, key: KeyT, batch: list[_Pending[RequestT, ResultT]]
+    ) -> list[tuple[_Pending[RequestT, ResultT], ResultT | Exception]]:
+        """In a thread: run those whose clients still wait; while all threads were busy, their time may have passed."""
+        waiting = [pending for pending in batch if not pending.result.done()]
+        results = self._run(key, [pending.request for pending in waiting]) if waiting else []
+        return list(zip(waiting, results, strict=True))
 
     def _take(self, waiting: deque[_Pending[RequestT, ResultT]]) -> list[_Pending[RequestT, ResultT]]:
         """The next requests whose clients still wait: at least one, and as many as fit into a batch."""
@@ -109,11 +117,11 @@ class Batcher(Generic[KeyT, RequestT, ResultT]):
         loop: asyncio.AbstractEventLoop,
         key: KeyT,
         batch: list[_Pending[RequestT, ResultT]],
-        done: asyncio.Future[Sequence[ResultT | Exception]],
+        done: asyncio.Future[list[tuple[_Pending[RequestT, ResultT], ResultT | Exception]]],
     ) -> None:
         error = done.exception()
-        results = [error] * len(batch) if error is not None else done.result()
-        for pending, result in zip(batch, results, strict=True):
+        results = done.result() if error is None else [(pending, error) for pending in batch]
+        for pending, result in results:
             if pending.result.done():
                 continue
             if isinstance(result, BaseException):

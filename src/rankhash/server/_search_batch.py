@@ -10,7 +10,7 @@ import numpy as np
 
 from ..codes import CodeLayout
 from ..collection import Item, Matches, Snapshot
-from ..errors import RankhashError
+from ..errors import DeadlineError, RankhashError
 from . import _answer_size
 from ._errors import ApiError
 from ._models import SearchOptions
@@ -107,10 +107,12 @@ def run_batch(key: BatchKey, requests: Sequence[Any]) -> list[SearchResult | Exc
     """A result or an error for each request: an array of vectors (n, n_features) or a list of ids.
 
     With examples the key says it all: one search answers all requests. Else, if one of several requests fails, they
-    are searched one by one.
+    are searched one by one; not at the deadline, which they all have reached.
     """
     try:
         return list(_search_together(key, requests))
+    except DeadlineError as error:
+        return [error] * len(requests)
     except (RankhashError, ApiError) as error:
         if len(requests) == 1:
             return [error]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -15,7 +17,7 @@ from ..collection import Collection
 from ..errors import RankhashError
 from . import _search_batch
 from ._batching import Batcher
-from ._errors import log
+from ._errors import log, timed_out
 from ._images import list_images
 from ._metrics import Metrics
 from ._search_batch import BatchKey, SearchResult
@@ -81,8 +83,19 @@ class Service:
         return find(self.collections, name)
 
     async def in_thread(self, kind: str, call: Callable[..., T], *args: Any) -> T:
-        """The result of a call in a thread of one of the kinds of ``N_THREADS``."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads[kind], call, *args)
+        """The result of a call in a thread of one of the kinds of ``N_THREADS``.
+
+        A read that has waited for a thread for longer than the time limit is not made: its client has gone.
+        """
+        seconds = math.inf if kind == "changes" else self.settings.limits.search_seconds
+        latest = time.monotonic() + seconds
+
+        def run() -> T:
+            if time.monotonic() > latest:
+                raise timed_out()
+            return call(*args)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads[kind], run)
 
 
 def service_of(request: Request) -> Service:
