@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from rankhash import Collection
-from rankhash.errors import IdError, InvalidInputError
+from rankhash.errors import IdError, InvalidInputError, StorageError
 
 
 @pytest.fixture
@@ -111,3 +114,37 @@ def test_tables_answer_as_the_flat_index_through_changes(path, hasher, vectors):
                 assert a.distances.tolist() == b.distances.tolist()
     with pytest.raises(InvalidInputError, match="index must be"):
         Collection.open(path, index="tree")
+
+
+def test_a_thread_does_not_wait_for_its_own_snapshot(filled, vectors):
+    with filled.snapshot() as now:
+        assert len(filled.search(vectors[:1], 3).ids) == 1  # the same commit
+        filled.add(vectors[:1], ["new"])
+        with pytest.raises(StorageError, match="newer changes than an open snapshot of this thread"):
+            filled.search(vectors[:1], 3)
+        assert len(now) == len(filled) - 1
+    assert "new" in filled.search(vectors[:1], 3).ids[0].tolist()
+
+
+def test_a_thread_reads_again_while_another_one_waits_to_update(filled, path, vectors):
+    with ThreadPoolExecutor(1) as thread, Collection.open(path, "rw") as other, filled.snapshot() as now:
+        other.add(vectors[:1], ["new"])
+        waiting = thread.submit(filled.search, vectors[:1], 3)
+        while not filled._reader._lock._waiting:
+            time.sleep(0.001)
+        with filled._reader._lock.shared():
+            assert len(now.search(vectors[:1], 3).ids) == 1
+        with pytest.raises(StorageError, match="close it first"):
+            filled.search(vectors[:1], 3)
+        assert not waiting.done()
+
+
+def test_a_collection_in_memory_is_read_by_its_snapshot_only(hasher, vectors):
+    with Collection.create(":memory:", hasher) as made:
+        made.add(vectors[:9])
+        with made.snapshot() as now:
+            for call in (lambda: made.search(vectors[:1]), lambda: made.add(vectors[:1]), lambda: made.ids()):
+                with pytest.raises(StorageError, match="used by an open snapshot of this thread"):
+                    call()
+            assert len(now.ids()) == 9
+        assert len(made.add(vectors[:1])) == 1

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from rankhash.server import Limits, Settings
+from rankhash import Collection, StorageError
+from rankhash.server import Limits, Settings, _service
 from rankhash.server._connections import Guard
 
 from .serving import Client, process, read_all, serving
@@ -201,3 +202,20 @@ def test_hundreds_of_clients_come_and_go(quick):
     other = Client(quick.port)
     assert other.search(id=1).status == 200
     other.close()
+
+
+def test_a_server_becomes_ready_after_a_load_that_failed(make, monkeypatch):
+    monkeypatch.setattr(_service, "SECONDS_TO_LOAD_AGAIN", 0.05)
+    failures = iter([StorageError("the disk does not answer"), RuntimeError("a defect")])
+    right = Collection.snapshot
+
+    def snapshot(*args, **options):
+        error = next(failures, None)
+        if error is not None:
+            raise error
+        return right(*args, **options)
+
+    monkeypatch.setattr(Collection, "snapshot", snapshot)
+    with make(":memory:") as made, serving({"digits": made}, Settings()) as client:  # which waits until it is ready
+        assert next(failures, None) is None
+        assert client.get("/readyz").status == client.search(id=1).status == 200

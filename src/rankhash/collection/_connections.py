@@ -50,7 +50,8 @@ class Connections:
         self._closed = False
         self._free: list[sqlite3.Connection] = []
         self._free_lock = threading.Lock()
-        self._memory_lock = threading.Lock()  # a collection in memory has one connection
+        self._memory_lock = threading.RLock()  # a collection in memory has one connection
+        self._memory_used = False
 
     def close(self) -> None:
         """Close the unused connections now and the others when they are returned."""
@@ -107,7 +108,7 @@ class Connections:
     def borrowed(self) -> Iterator[sqlite3.Connection]:
         """A connection outside any transaction; errors of SQLite become errors of this package."""
         self._check_process()
-        alone = self._memory_lock if self.path == MEMORY else contextlib.nullcontext()
+        alone = self._alone() if self.path == MEMORY else contextlib.nullcontext()
         with FORKING.using_sqlite(), alone, self._errors():
             self.check_open()
             connection = self._take()
@@ -116,6 +117,18 @@ class Connections:
                     yield connection
             finally:
                 self._give(connection)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the one connection of a collection in memory."""
+        with self._memory_lock:
+            if self._memory_used:
+                raise StorageError("a collection in memory is used by an open snapshot of this thread; close it first")
+            self._memory_used = True
+            try:
+                yield
+            finally:
+                self._memory_used = False
 
     def adopt(self, connection: sqlite3.Connection) -> None:
         """Add a connection that was made elsewhere to the unused ones."""
@@ -154,7 +167,7 @@ class Connections:
             raise StorageError("a collection in memory stays in the process that made it; use a file to share it")
         _inherited.extend(self._free)
         self._free, self._owner = [], os.getpid()
-        self._free_lock, self._memory_lock = threading.Lock(), threading.Lock()
+        self._free_lock, self._memory_lock = threading.Lock(), threading.RLock()
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:

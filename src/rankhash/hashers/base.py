@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +31,7 @@ from ..codes import CodeLayout
 from ..errors import InvalidInputError
 from ..similarity import pair_source
 from ..vectors import VectorBatches, batches
+from ._features.span import Span
 from ._saving import StoredHasher, hasher_state
 from .parameters import as_random_state, feature_names, one_blas_thread, symbols_of
 from .training import Training
@@ -78,6 +80,8 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredHasher):  
     history_: History
 
     _code_arrays: ClassVar[tuple[str, ...]] = ("projections_", "bias_", "center_")
+    _rotates: ClassVar[bool] = False
+    """Whether the method depends on lengths, distances and inner products only: rotated vectors give rotated arrays"""
 
     def __init__(
         self,
@@ -182,7 +186,7 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredHasher):  
         """The learned arrays; an error if memory runs out, or if a file of the arrays could not be loaded."""
         name, n_features = type(self).__name__, training.vectors.n_features
         try:
-            arrays = self._learn(training, rng)
+            arrays = self._learn_in_span(training, rng) if self._rotates else self._learn(training, rng)
         except MemoryError as error:
             raise InvalidInputError(
                 f"there is no memory to fit {name} to vectors of {n_features} features; reduce their dimension first"
@@ -190,6 +194,15 @@ class Hasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredHasher):  
         if not self._fits({key: np.asarray(array) for key, array in arrays.items()}, layout, n_features):
             raise InvalidInputError(f"{name} cannot be fitted to these vectors: their values are too large; scale them")
         return arrays
+
+    def _learn_in_span(self, training: Training, rng: np.random.RandomState) -> Arrays:
+        """The learned arrays; few vectors of many dimensions are learned from in the space that they span."""
+        span = Span.of(training.vectors)
+        if span is None:
+            return self._learn(training, rng)
+        arrays = self._learn(replace(training, vectors=span.coordinates), rng)
+        wide = ("anchors_",) if "anchors_" in arrays else ("projections_", "center_", "decoder_")
+        return arrays | {name: span.expand(arrays[name]) for name in wide if name in arrays}
 
     @property
     def fingerprint(self) -> str:

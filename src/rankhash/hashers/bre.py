@@ -76,6 +76,7 @@ class BRE(Hasher):
     center_: F32
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
 
     def __init__(
         self,

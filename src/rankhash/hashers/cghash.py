@@ -88,6 +88,7 @@ class CGHash(Hasher):
     weights_: F32
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
     _side_arrays = ("weights_",)
 
     def __init__(

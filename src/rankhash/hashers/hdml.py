@@ -93,6 +93,7 @@ class HDML(Hasher):
     """
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
 
     def __init__(
         self,

@@ -65,6 +65,7 @@ class ITQ(Hasher):
     """
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
 
     def __init__(
         self,

@@ -139,7 +139,7 @@ class JRSH(SymbolReport, KernelHasher):
     check_: F32 | None
     _model: JointModel | None
     _side_arrays: ClassVar[tuple[str, ...]] = ("sharpness_", "balance_", "check_")
-    _needs_anchors = False
+    _needs_anchors, _rotates = False, True
 
     def __init__(
         self,

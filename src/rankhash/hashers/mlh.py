@@ -120,6 +120,7 @@ class MLH(Hasher):
     lam_: F32
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
     _side_arrays = ("rho_", "lam_")
 
     def __init__(

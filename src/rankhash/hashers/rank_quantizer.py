@@ -98,6 +98,7 @@ class RankQuantizer(SymbolReport, Hasher):
     )
     _side_arrays: ClassVar[tuple[str, ...]] = ("balance_", "lengths_")
 
+    _rotates = True
     _fingerprint_name = "JRSH"
     """The name in the method's first files, so that codes made with them stay comparable."""
 

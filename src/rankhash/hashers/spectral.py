@@ -62,6 +62,7 @@ class SpectralHashing(Hasher):
     modes_: I32
 
     _code_arrays = ("projections_", "center_", "box_", "modes_")
+    _rotates = True
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from .._checks import check_integer, check_number
 from .._types import F32, F64
 from ..errors import InvalidInputError
 from ..similarity import similarity_matrix
+from ._blocks import check_square
 from .base import Arrays, Hasher
 from .training import Training, center_and_scale, labelled_points, new_generator, sample_rows
 
@@ -18,6 +21,12 @@ UNLABELLED_POINTS = 20_000
 
 MIN_VARIANCE = 1e-6
 """When less than this fraction of the variance is left, deflation starts again from the whole covariance."""
+
+MOST_DENSE = 512
+"""Largest number of dimensions for which all eigenvectors are computed to find the first."""
+
+LANCZOS_TOLERANCE = 1e-6
+"""Relative to the eigenvalue; pairs are summed in float32."""
 
 SUPERVISED_ETA, UNSUPERVISED_ETA = 0.1, 0.5
 """Default of ``eta``, supervised and unsupervised."""
@@ -78,6 +87,7 @@ class SPLH(Hasher):
     bias_: F32
 
     _code_arrays = ("projections_", "bias_", "center_")
+    _rotates = True
 
     def __init__(
         self,
@@ -108,6 +118,7 @@ class SPLH(Hasher):
         data = training.vectors
         if data.n_rows < 2:
             raise InvalidInputError("SPLH learns to tell vectors apart, but there is 1 sample: n_samples=1")
+        check_square(data.n_features)
         center = data.mean()
         x, scale = center_and_scale(data, sample_rows(rng, data.n_rows, UNLABELLED_POINTS), center)
         points = x.astype(np.float64)
@@ -132,10 +143,9 @@ def correct_pairs(x: F64, similar: F32, covariance: F64, n_bits: int, eta: float
     Each is the top eigenvector of X'SX/|S| + eta C, with C the deflated covariance. Then S changes by alpha times the
     products Xww'X' of the misclassified pairs, relative to their mean size.
     """
-    spread, n_known, normals = covariance, np.count_nonzero(similar), np.empty((n_bits, x.shape[1]))
+    spread, n_known, normals = covariance, int(np.count_nonzero(similar)), np.empty((n_bits, x.shape[1]))
     for bit in range(n_bits):
-        pull = x.T @ (similar @ x.astype(np.float32)).astype(np.float64) / n_known
-        normals[bit] = top_direction(pull + eta * spread)
+        normals[bit] = top_direction(partial(_pulled, x, similar, n_known, eta, spread), x.shape[1])
         along = (x @ normals[bit]).astype(np.float32)
         along /= max(float(np.abs(along).mean()), np.finfo(np.float32).tiny)
         products = np.outer(along, along)
@@ -144,10 +154,18 @@ def correct_pairs(x: F64, similar: F32, covariance: F64, n_bits: int, eta: float
     return normals
 
 
+def _pulled(x: F64, similar: F32, n_known: int, eta: float, spread: F64, directions: F64) -> F64:
+    """The product of X'SX/|S| + eta C with directions ``(d, k)``."""
+    pulled: F64 = x.T @ (similar @ (x @ directions).astype(np.float32)).astype(np.float64) / n_known
+    pulled += eta * (spread @ directions)
+    return pulled
+
+
 def deflate(spread: F64, direction: F64, whole: F64) -> F64:
-    """A covariance deflated by a direction; the whole covariance if nothing is left."""
-    away = np.eye(len(direction)) - np.outer(direction, direction)
-    left: F64 = away @ spread @ away
+    """A covariance deflated by a direction, from both sides; the whole covariance if nothing is left."""
+    along = spread @ direction
+    left = spread - np.outer(direction, along)
+    left -= np.outer(left @ direction, direction)
     return left if np.trace(left) > MIN_VARIANCE * np.trace(whole) else whole
 
 
@@ -164,7 +182,7 @@ class Boundary:
         covariance, pull = self._x.T @ self._x / len(self._x), np.zeros((d, d))
         spread = covariance
         for bit in range(n_bits):
-            normals[bit] = top_direction(spread + self._eta * pull)
+            normals[bit] = top_direction((spread + self._eta * pull).__matmul__, d)
             along = self._x @ normals[bit]
             thresholds[bit] = np.median(along)
             pull = self._eta * pull + self.boundary_pull(along - thresholds[bit])
@@ -190,8 +208,19 @@ class Boundary:
         return both
 
 
-def top_direction(matrix: F64) -> F64:
-    """The unit eigenvector of the largest eigenvalue; its largest entry is positive."""
-    vectors = np.linalg.eigh(matrix)[1]
-    top: F64 = vectors[:, -1] * np.sign(vectors[np.abs(vectors[:, -1]).argmax(), -1])
+def top_direction(product: Callable[[F64], F64], d: int) -> F64:
+    """The unit eigenvector of the largest eigenvalue; its largest entry is positive.
+
+    The symmetric matrix is given by its ``product`` with directions ``(d, k)``. It is written out for few dimensions
+    only; for more, Lanczos iterations take a small part of the time.
+    """
+    if d <= MOST_DENSE:
+        top: F64 = np.linalg.eigh(product(np.eye(d)))[1][:, -1]
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        operator = LinearOperator((d, d), matvec=lambda v: product(v.reshape(d, 1)).ravel(), dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(d)
+        top = eigsh(operator, 1, which="LA", v0=start, tol=LANCZOS_TOLERANCE)[1][:, 0]
+    top *= np.sign(top[np.abs(top).argmax()])
     return top

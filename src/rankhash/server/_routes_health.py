@@ -23,7 +23,10 @@ async def healthz() -> Response:
 
 @router.get("/readyz", responses=_openapi.answers(Status), summary="Whether searches are answered")
 async def readyz(request: Request) -> Response:
-    """Answers 200 once every collection is in memory, and 503 before and at the end."""
+    """Answers 200 once every collection is in memory, and 503 before and at the end.
+
+    A collection that cannot be read is tried again, so that a server whose file was mended becomes ready.
+    """
     if not service_of(request).ready:
         raise ApiError(503, "not_ready", "the collections are being read", "try again in a second")
     return json_answer({"status": "ready"})

@@ -33,6 +33,9 @@ N_THREADS = {"index": 2, "reads": 4, "lookups": 2, "changes": 2}
 up to the time limit. ``lookups``: single items, sizes, counters. ``changes``: additions and deletions.
 """
 
+SECONDS_TO_LOAD_AGAIN = 2.0
+"""Pause after a collection could not be loaded"""
+
 
 class Service:
     """The collections of one server, and the threads that work on them."""
@@ -54,16 +57,22 @@ class Service:
             seconds=settings.limits.search_seconds,
         )
 
-    def open(self) -> None:
-        """Load every index into memory, so that the first request does not wait for it."""
-        try:
-            for served in self.collections.values():
-                with served.collection.snapshot():
-                    pass
-        except RankhashError as error:
-            log.error("%s", error)
-        else:
-            self.ready = True
+    async def open(self) -> None:
+        """Load every index into memory, so that the first request does not wait for it; until that has succeeded."""
+        while True:
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._threads["reads"], self._load)
+            except Exception as error:
+                log.error("%s", error, exc_info=None if isinstance(error, RankhashError) else error)
+            else:
+                self.ready = True
+                return
+            await asyncio.sleep(SECONDS_TO_LOAD_AGAIN)
+
+    def _load(self) -> None:
+        for served in self.collections.values():
+            with served.collection.snapshot():
+                pass
 
     def close(self) -> None:
         """End the threads."""

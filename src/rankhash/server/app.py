@@ -52,9 +52,11 @@ def create_app(collections: Mapping[str, Collection], settings: Settings | None 
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        opening = asyncio.create_task(service.in_thread("reads", service.open))
+        opening = asyncio.create_task(service.open())
         yield
-        await opening
+        opening.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await opening
         service.close()
 
     app = App(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._types import F32, F64
 from ...vectors import VectorBatches
-from .._blocks import parts
+from .._blocks import check_square, parts
 from ..training import sample_rows
 
 
@@ -30,7 +30,7 @@ def principal_axes(data: VectorBatches, most: int) -> Principal:
     """The first ``most`` principal axes, or all if there are fewer dimensions, by decreasing variance.
 
     The sign of an axis makes its largest entry positive. It takes two passes over the vectors, and memory for an array
-    of d × d, or of n × d if n < d.
+    of d × d, or of n × d if n < d and ``most`` <= n.
 
     >>> from ...vectors import batches
     >>> found = principal_axes(batches([[0, 0], [2, 2], [4, 4]]), 1)
@@ -39,11 +39,14 @@ def principal_axes(data: VectorBatches, most: int) -> Principal:
     """
     mean = data.mean()
     if data.n_rows < data.n_features:
-        centred = data.whole().astype(np.float64) - mean
-        _, spread, axes = np.linalg.svd(centred, full_matrices=True)
+        more = most > data.n_rows
+        if more:
+            check_square(data.n_features)
+        _, spread, axes = np.linalg.svd(data.whole().astype(np.float64) - mean, full_matrices=more)
         variances = np.zeros(data.n_features)
         variances[: len(spread)] = spread**2 / data.n_rows
     else:
+        check_square(data.n_features)
         scatter = np.zeros((data.n_features, data.n_features))
         for _, part in parts(data):
             rows = part.astype(np.float64) - mean

@@ -55,6 +55,7 @@ class PairHasher(Hasher):
     weights_: F32
 
     _code_arrays = ("projections_", "center_")
+    _rotates = True
     _side_arrays: ClassVar[tuple[str, ...]] = ("scale_", "balance_", "agreement_", "errors_")
 
     def _check_parameters(self) -> None:
