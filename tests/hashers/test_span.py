@@ -70,7 +70,7 @@ def test_vectors_too_long_for_float32_are_refused():
 @pytest.mark.parametrize("hasher", [ITQ(8), SPLH(8)])
 def test_a_matrix_of_all_dimensions_that_memory_cannot_hold_is_refused(hasher, monkeypatch):
     monkeypatch.setattr(_blocks, "SQUARE_COPIES", 1 << 40)
-    with pytest.raises(InvalidInputError, match="no memory to fit .* reduce their dimension first"):
+    with pytest.raises(InvalidInputError, match=r"no memory to fit .* reduce their dimension first"):
         hasher.fit(wide(50, 20))
 
 
