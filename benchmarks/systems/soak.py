@@ -50,7 +50,7 @@ class Sizes:
     """Seconds between two requests of one client"""
 
 
-FULL = Sizes(3600, 256, 15_000, 1500, 25.0, 400 << 20, 0.05)
+FULL = Sizes(3600, 256, 15_000, 1500, 25.0, 400 << 20, 0.15)
 QUICK = Sizes(10, 16, 500, 60, 2.0, 32 << 20, 0.01)
 COMPACTIONS = 24
 """How often the file is compacted"""
