@@ -48,8 +48,8 @@ Interruptible::Interruptible()
 void set_deadline(double seconds) {
   constexpr double kLongest = 1e8;  // about three years; the clock's type ends after 292
   const std::chrono::duration<double> rest(std::clamp(seconds, 0.0, kLongest));
-  deadline = seconds < kLongest ? Clock::now() + std::chrono::duration_cast<Clock::duration>(rest)
-                                : Clock::time_point::max();
+  deadline =
+      seconds < kLongest ? Clock::now() + std::chrono::duration_cast<Clock::duration>(rest) : Clock::time_point::max();
 }
 
 void translate_interrupts() {

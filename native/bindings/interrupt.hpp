@@ -7,8 +7,8 @@
 namespace rankhash {
 
 // Releases the interpreter. In Python's main thread, the only one that receives signals, the core polls for them during
-// the call. A handler that raises, such as that of Ctrl-C, ends the call with its exception. In any thread the call ends
-// at the thread's deadline.
+// the call. A handler that raises, such as that of Ctrl-C, ends the call with its exception. In any thread the call
+// ends at the thread's deadline.
 class Interruptible {
  public:
   Interruptible();
