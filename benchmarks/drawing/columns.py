@@ -23,8 +23,8 @@ TUNED = Column(
     "sampling, tuned",
     "RSH paper (tuned)",
     "SRSH paper sampling (tuned)",
-    "the same, with K from 2, 4 and 8 and ρ from three values chosen by cross-validation on the training vectors at "
-    "every length: `rankhash reproduce --tune` as it was then. λ, which it chooses today, as the paper does, was 1",
+    "the same, with K from 2, 4 and 8, and ρ and λ from three values each, chosen by cross-validation on the training "
+    "vectors at every length, as the paper does: `rankhash reproduce --tune`",
     "MLH (tuned)",
 )
 COLUMNS = (
