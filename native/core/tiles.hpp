@@ -36,6 +36,9 @@ struct SamplePlan {
   // Of a sample that is kept, so that the search goes through the other blocks only, 1 / kKeptShare; else 1 / kShare.
   static constexpr int64_t kShare = 32, kKeptShare = 8;
 
+  // Fewer queries are bound by memory, which is read fastest in order: their sample is not kept.
+  static constexpr int64_t kLeastQueries = 8;
+
   static SamplePlan make(int64_t n_blocks, int64_t most, int64_t share) {
     constexpr int64_t kLeastNeighbors = 32, kLeastRuns = 8;
     const int64_t n_runs = std::max(kLeastRuns, n_blocks / (share * kRun));
@@ -94,7 +97,9 @@ class TiledSearch {
         n_threads_(n_threads),
         n_blocks_(view.n_blocks()),
         grid_(make_grid(n_blocks_, n_queries, tile, n_threads)),
-        kept_(grid_.n_ranges == 1 && Search::kKeepsSample ? make_plan(SamplePlan::kKeptShare) : SamplePlan{}),
+        kept_(grid_.n_ranges == 1 && Search::kKeepsSample && n_queries >= SamplePlan::kLeastQueries
+                  ? make_plan(SamplePlan::kKeptShare)
+                  : SamplePlan{}),
         sample_(kept_.n_runs ? kept_.part() : make_plan(SamplePlan::kShare)),
         limits_(n_queries, Search::kNoLimit) {}
 
